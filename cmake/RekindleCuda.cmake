@@ -1,0 +1,49 @@
+# SPDX-License-Identifier: Apache-2.0
+# Finds a CUDA toolkit, or settles for none. Sets REKINDLE_HAVE_CUDA.
+
+set(REKINDLE_HAVE_CUDA OFF)
+
+# Sets `result` to empty when `nvcc` makes an object, else to the reason.
+function(_rekindle_try_nvcc nvcc result)
+  set(folder "${PROJECT_BINARY_DIR}/CMakeFiles/try_nvcc")
+  file(WRITE "${folder}/try.cu" "__global__ void Try(float* x) { *x = 1; }\n")
+  execute_process(
+    COMMAND "${nvcc}" -std=c++20 -arch=sm_80 -c try.cu -o try.o
+    WORKING_DIRECTORY "${folder}" RESULT_VARIABLE status
+    OUTPUT_VARIABLE output ERROR_VARIABLE output)
+  if(status EQUAL 0)
+    set(${result} "" PARENT_SCOPE)
+  else()
+    set(${result} "${nvcc} does not work: ${status} ${output}" PARENT_SCOPE)
+  endif()
+endfunction()
+
+if(NOT REKINDLE_CUDA STREQUAL "OFF")
+  find_program(REKINDLE_NVCC nvcc
+    HINTS ENV CUDA_PATH ENV CUDA_HOME PATHS /usr/local/cuda PATH_SUFFIXES bin)
+  mark_as_advanced(REKINDLE_NVCC)
+  if(REKINDLE_NVCC)
+    _rekindle_try_nvcc("${REKINDLE_NVCC}" problem)
+  else()
+    set(problem "no nvcc found")
+  endif()
+  if(NOT problem)
+    set(REKINDLE_HAVE_CUDA ON)
+  elseif(REKINDLE_CUDA STREQUAL "AUTO")
+    message(STATUS "Building without CUDA: ${problem}")
+  else()
+    message(FATAL_ERROR "REKINDLE_CUDA=${REKINDLE_CUDA}: ${problem}")
+  endif()
+endif()
+
+if(REKINDLE_HAVE_CUDA)
+  set(CMAKE_CUDA_COMPILER "${REKINDLE_NVCC}")
+  if(NOT CMAKE_CUDA_ARCHITECTURES)
+    set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+  endif()
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  # CMake 3.25 does not know that nvcc takes C++20, so it gets no standard from
+  # CMake. The kernels are compiled alone, into objects.
+  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
+endif()

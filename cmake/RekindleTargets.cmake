@@ -1,0 +1,61 @@
+# SPDX-License-Identifier: Apache-2.0
+include(GNUInstallDirs)
+
+# Declares library `target`, known to consumers as rekindle::<EXPORT_NAME>.
+# Its files come from rekindle_sources().
+function(rekindle_library target)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "EXPORT_NAME" "")
+  add_library(${target})
+  add_library(rekindle::${arg_EXPORT_NAME} ALIAS ${target})
+  set_target_properties(${target} PROPERTIES
+    EXPORT_NAME ${arg_EXPORT_NAME}
+    VERSION ${PROJECT_VERSION}
+    SOVERSION ${PROJECT_VERSION_MAJOR}.${PROJECT_VERSION_MINOR})
+  target_compile_features(${target} PUBLIC cxx_std_20)
+  target_sources(${target} PUBLIC FILE_SET HEADERS
+    BASE_DIRS "${PROJECT_SOURCE_DIR}")
+endfunction()
+
+# rekindle_sources([TARGET rekindle] HEADERS a.h ... SOURCES a.cc ...)
+# Adds files of the calling folder; headers are installed under the path they
+# have in this tree.
+function(rekindle_sources)
+  cmake_parse_arguments(PARSE_ARGV 0 arg "" "TARGET" "HEADERS;SOURCES")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "rekindle_sources: unknown ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  if(NOT arg_TARGET)
+    set(arg_TARGET rekindle)
+  endif()
+  list(TRANSFORM arg_HEADERS PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  list(TRANSFORM arg_SOURCES PREPEND "${CMAKE_CURRENT_SOURCE_DIR}/")
+  target_sources(${arg_TARGET}
+    PRIVATE ${arg_SOURCES}
+    PUBLIC FILE_SET HEADERS BASE_DIRS "${PROJECT_SOURCE_DIR}"
+      FILES ${arg_HEADERS})
+endfunction()
+
+# rekindle_test(name SOURCES a_test.cc ... [LIBRARIES ...] [LABELS ...])
+# One GoogleTest program; every TEST in it is a test of ctest.
+function(rekindle_test name)
+  cmake_parse_arguments(PARSE_ARGV 1 arg "" "" "SOURCES;LIBRARIES;LABELS")
+  if(arg_UNPARSED_ARGUMENTS)
+    message(FATAL_ERROR "rekindle_test: unknown ${arg_UNPARSED_ARGUMENTS}")
+  endif()
+  add_executable(${name} ${arg_SOURCES})
+  target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} rekindle::rekindle
+    GTest::gmock_main)
+  target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
+    PROPERTIES TIMEOUT 600 LABELS "${name};${arg_LABELS}")
+endfunction()
+
+# Adds each of the folders (relative to the root) that has a CMakeLists.txt.
+function(rekindle_subdirectories)
+  foreach(folder IN LISTS ARGN)
+    if(EXISTS "${PROJECT_SOURCE_DIR}/${folder}/CMakeLists.txt")
+      add_subdirectory("${PROJECT_SOURCE_DIR}/${folder}"
+        "${PROJECT_BINARY_DIR}/${folder}")
+    endif()
+  endforeach()
+endfunction()
