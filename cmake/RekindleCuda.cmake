@@ -43,7 +43,9 @@ if(REKINDLE_HAVE_CUDA)
   endif()
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
-  # CMake 3.25 does not know that nvcc takes C++20, so it gets no standard from
-  # CMake. The kernels are compiled alone, into objects.
-  add_compile_options("$<$<COMPILE_LANGUAGE:CUDA>:-std=c++20>")
+  # CMake 3.25 does not know that nvcc 12 and later take C++20.
+  if(NOT CMAKE_CUDA20_STANDARD_COMPILE_OPTION)
+    set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
+    set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
+  endif()
 endif()

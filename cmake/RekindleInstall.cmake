@@ -26,5 +26,6 @@ write_basic_package_version_file(
 install(FILES
   "${PROJECT_BINARY_DIR}/rekindleConfig.cmake"
   "${PROJECT_BINARY_DIR}/rekindleConfigVersion.cmake"
+  cmake/FindOneDNN.cmake
   DESTINATION "${package_dir}")
 install(FILES LICENSE DESTINATION "${CMAKE_INSTALL_DOCDIR}")
