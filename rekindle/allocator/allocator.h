@@ -1,0 +1,71 @@
+// SPDX-License-Identifier: Apache-2.0
+// What the engine needs of a device allocator. The engine decides what to give
+// up; an allocator decides which addresses and which physical memory.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rekindle/device/device.h"
+
+namespace rekindle {
+
+// A live range of device memory. `bytes` is what was asked for; the allocator
+// may have set aside more.
+struct Block {
+  DeviceAddress address = 0;
+  size_t bytes = 0;
+};
+
+struct AllocatorStats {
+  size_t budget = 0;
+  size_t requested_bytes = 0;      // sum of `bytes` of the live blocks
+  size_t reserved_bytes = 0;       // the same with rounding and slab waste
+  size_t live_physical_bytes = 0;  // physical memory under live blocks
+  size_t physical_bytes = 0;       // the same and what is cached
+  size_t peak_physical_bytes = 0;  // never above the budget in force then
+  int64_t live_blocks = 0;
+  int64_t allocations = 0;
+  int64_t vmm_calls = 0;  // create, destroy, map, unmap
+};
+
+// Thread-compatible. All addresses and sizes are bookkeeping: an allocator
+// never touches the bytes themselves.
+class Allocator {
+ public:
+  virtual ~Allocator() = default;
+
+  // A block of at least `bytes`, aligned to 512 (small blocks: 256), contents
+  // undefined. nullopt when no such block fits under the budget as things
+  // stand: freeing other blocks may help. A block of 0 bytes has address 0 and
+  // takes nothing. Errors: what the device reported, other than that it has no
+  // more memory (which is nullopt too).
+  virtual absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) = 0;
+
+  // Ends a block. Its bytes may be given to the next Allocate at once: work
+  // already queued on the device's default stream runs before any that is
+  // queued later. REQUIRES: a live block of this allocator, unchanged.
+  virtual void Free(Block block) = 0;
+
+  // The most physical memory by which one more block of `bytes` can raise
+  // live_physical_bytes, wherever it is put.
+  virtual size_t WorstCaseBytes(size_t bytes) const = 0;
+
+  // Limits physical memory from now on. Cached memory above the new budget is
+  // given back at once; live blocks are not touched, so physical memory can
+  // stay above until enough of them are freed. Errors: of the device.
+  virtual absl::Status SetBudget(size_t bytes) = 0;
+
+  // Gives all cached memory back to the device. Errors: of the device.
+  virtual absl::Status Trim() = 0;
+
+  virtual AllocatorStats stats() const = 0;
+
+  // Aborts with a description unless all bookkeeping agrees. Slow; for tests.
+  virtual void CheckInvariants() const = 0;
+};
+
+}  // namespace rekindle

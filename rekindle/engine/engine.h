@@ -1,0 +1,140 @@
+// SPDX-License-Identifier: Apache-2.0
+// Storages that can be given up and made again, under a hard budget.
+//
+// The engine knows bytes, calls and an executor that runs a call. It knows no
+// shapes, kernels or files, so that the same engine serves real tensors, the
+// simulator (a counting device) and other tensor libraries.
+//
+// A storage is, at any moment, in one of these states:
+//
+//   state       bytes on device  can be a victim  leaves by
+//   constant    yes              no               Drop
+//   resident    yes              if not pinned    Evict, Detach, Drop
+//   evicted     no               -                recomputation, Drop
+//
+// Constants have no lineage; all others remember the call that made them. A
+// storage is dropped, with its lineage record, when it has no reference and no
+// live record has it as an input. A resident storage without references is
+// freed (Evict) as soon as no live evicted storage would have to be recomputed
+// from it.
+#pragma once
+
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <vector>
+
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rekindle/allocator/allocator.h"
+#include "rekindle/base/ids.h"
+#include "rekindle/device/device.h"
+#include "rekindle/engine/shortfall.h"
+#include "rekindle/engine/types.h"
+#include "rekindle/evictor/policy.h"
+
+namespace rekindle {
+
+// What a successful Run gives back. The caller owns one reference to each.
+struct CallResult {
+  std::vector<StorageId> outputs;
+  // New versions of the inputs named by CallSpec::mutates, then of those named
+  // by CallSpec::effects, in the order given there.
+  std::vector<StorageId> updated;
+};
+
+// What the engine tells of one storage.
+struct StorageInfo {
+  Label label;
+  Kind kind = Kind::kOther;
+  size_t bytes = 0;
+  bool resident = false;
+  bool constant = false;
+  int references = 0;
+  int pins = 0;
+};
+
+// Thread-compatible. Work is put on the device's default stream in the order
+// of the calls. Every operation either succeeds or leaves all values as they
+// were (bytes that can be recomputed may have been given up).
+//
+// ResourceExhausted means that the budget cannot hold what is needed at once;
+// last_shortfall() then has the numbers, and raising the budget makes the same
+// operation succeed.
+class Engine {
+ public:
+  // `device` and `allocator` outlive the engine.
+  Engine(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy);
+  ~Engine();
+  Engine(const Engine&) = delete;
+  Engine& operator=(const Engine&) = delete;
+
+  // A constant of undefined contents, with one reference.
+  absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
+  // A constant on memory that is not the allocator's and not counted;
+  // `release` runs when the storage goes.
+  StorageId AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
+                          Label label, std::function<void()> release);
+
+  // Runs a call: makes its inputs resident, makes room, executes, records.
+  //
+  // Updates in place: each input in `mutates` becomes a new storage that takes
+  // over its bytes and one of its references (the caller's handle moves on to
+  // the new id). If it has other references, or something alive still needs
+  // the old value, that value stays readable under the old id. An update of a
+  // constant gives a constant and is never run again.
+  // REQUIRES: the caller holds a reference to every input.
+  // Errors: InvalidArgument (an unknown id, an index out of range or twice),
+  // ResourceExhausted, or what the executor returned.
+  absl::StatusOr<CallResult> Run(CallSpec spec);
+
+  void AddReference(StorageId storage);
+  void DropReference(StorageId storage);
+
+  // Makes a storage resident and keeps it at the address until the matching
+  // Unpin. Errors: ResourceExhausted, or of a call that is run again.
+  absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by);
+  void Unpin(StorageId storage);
+
+  // Makes it safe to write over a constant, as Run does for `mutates`, and
+  // pins the new version. Takes over one reference.
+  // Errors: FailedPrecondition if the storage is no constant; as Pin.
+  struct Writable {
+    StorageId storage;
+    DeviceAddress address;
+  };
+  absl::StatusOr<Writable> PinForWrite(StorageId storage, const Label& by);
+
+  // Makes a storage resident and turns it into a constant. Errors: as Pin.
+  absl::Status Detach(StorageId storage);
+  // Detaches every referenced storage, oldest first.
+  absl::Status DetachAll();
+
+  // Gives the bytes of a storage up now. False if it is a constant, pinned or
+  // not resident.
+  bool Evict(StorageId storage);
+
+  // Limits physical memory; gives up what can be given up until it fits.
+  absl::Status SetBudget(size_t bytes);
+
+  bool IsConstant(StorageId storage) const;
+  bool IsResident(StorageId storage) const;
+  // All storages alive, oldest first.
+  std::vector<StorageInfo> Storages() const;
+
+  EngineStats stats() const;
+  // Starts a new measurement of peak_live_bytes.
+  void ResetPeak();
+  // The numbers of the latest ResourceExhausted.
+  const std::optional<Shortfall>& last_shortfall() const;
+
+  // Aborts with a description unless all bookkeeping agrees. Slow; for tests.
+  void CheckInvariants() const;
+
+ private:
+  class Impl;
+  std::unique_ptr<Impl> impl_;
+};
+
+}  // namespace rekindle

@@ -1,0 +1,41 @@
+// SPDX-License-Identifier: Apache-2.0
+// Why a call cannot have its bytes, with all numbers that a person needs.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <string>
+
+#include "rekindle/engine/types.h"
+
+namespace rekindle {
+
+// State of the budget when everything that could be given up was given up.
+// All in bytes.
+struct Shortfall {
+  Label label;  // the call, or what was read
+  size_t input_bytes = 0;
+  size_t output_bytes = 0;
+  size_t workspace_bytes = 0;
+  size_t budget = 0;
+  // Physical memory that nothing can free now: constants, pins, rounding.
+  size_t held_bytes = 0;
+  std::array<size_t, kKinds> constant_bytes{};
+  size_t pinned_bytes = 0;
+  Label pinned_by;  // who made the oldest pin; empty name if nobody
+  // With this budget the same request succeeds, if held_bytes stays.
+  size_t needed_budget = 0;
+
+  // needed_budget - budget, never below 0.
+  size_t short_by() const {
+    return needed_budget > budget ? needed_budget - budget : 0;
+  }
+};
+
+// One paragraph without a step number:
+// "block7/softmax" (train.cc:212) needs 1.50 GiB at once (inputs ..., outputs
+// ..., workspace ...); budget ...: constants ... (parameters ..., ...), pinned
+// ... (eval.cc:31), short by .... This call needs at least ....
+std::string ToString(const Shortfall& shortfall);
+
+}  // namespace rekindle

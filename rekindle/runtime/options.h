@@ -1,0 +1,83 @@
+// SPDX-License-Identifier: Apache-2.0
+// Everything a runtime can be told, in code or by environment variables.
+#pragma once
+
+#include <chrono>
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "absl/status/statusor.h"
+#include "absl/strings/string_view.h"
+#include "rekindle/device/device.h"
+
+namespace rekindle {
+
+// How much device memory the runtime may take, all included.
+class Budget {
+ public:
+  // Free memory of the device at start, less a twentieth of its total as a
+  // margin for what Rekindle does not count. The default.
+  static Budget Auto() { return Budget(Form::kAuto, 0); }
+  static Budget Unlimited() { return Budget(Form::kUnlimited, 0); }
+  static Budget Bytes(size_t bytes) {
+    return Budget(Form::kBytes, static_cast<double>(bytes));
+  }
+  // 0 < fraction <= 1, of the device's total memory.
+  static Budget Fraction(double fraction) {
+    return Budget(Form::kFraction, fraction);
+  }
+
+  // Reads "8GiB", "512MiB", "8GB", "60%", "auto" or "unlimited". A bare number
+  // is refused. Errors: InvalidArgument that says what is accepted.
+  static absl::StatusOr<Budget> Parse(absl::string_view text);
+
+  // The budget in bytes on a device with this memory.
+  size_t Resolve(const MemoryInfo& memory) const;
+
+ private:
+  enum class Form { kAuto, kUnlimited, kBytes, kFraction };
+  Budget(Form form, double amount) : form_(form), amount_(amount) {}
+
+  Form form_;
+  double amount_;
+};
+
+enum class CostModel {
+  kModelled,  // from declared flops and bytes: the same decisions every time
+  kMeasured,  // from the first run of each call
+};
+
+struct RuntimeOptions {
+  // Fields set from REKINDLE_BUDGET, REKINDLE_DEVICE, REKINDLE_POLICY,
+  // REKINDLE_STATS and REKINDLE_LOG where those are set, defaults elsewhere.
+  // Errors: InvalidArgument that names variable, value and what is accepted.
+  static absl::StatusOr<RuntimeOptions> FromEnvironment();
+  // The same, with the environment given as a function from name to value.
+  static absl::StatusOr<RuntimeOptions> FromEnvironment(
+      const std::function<std::optional<std::string>(const char*)>& lookup);
+
+  Budget budget = Budget::Auto();
+  // "auto" (the first GPU, else the host), "host", "cuda:0", "counting".
+  std::string device = "auto";
+  // A policy and its settings; see evictor/policies.h for the grammar.
+  std::string policy = "dtr_eq:release=lazy";
+  CostModel cost_model = CostModel::kModelled;
+  // Physical memory is taken in chunks of this size; 0: the device's unit.
+  size_t chunk_bytes = 0;
+  // How long a call waits for memory that other threads' guards pin.
+  std::chrono::milliseconds pin_wait{10000};
+  // Prints statistics to stderr when the runtime ends.
+  bool print_stats = false;
+  // 0: nothing, 1: warnings, 2: decisions. Written to stderr.
+  int log_level = 1;
+  // Where the list of storages goes when a call does not fit; empty: nowhere.
+  std::string snapshot_directory = ".";
+  // A device to use instead of opening `device`; for tests and embedders.
+  std::shared_ptr<Device> custom_device;
+};
+
+}  // namespace rekindle

@@ -1,0 +1,49 @@
+// SPDX-License-Identifier: Apache-2.0
+// Shape and element type of a tensor.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <initializer_list>
+#include <string>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/types/span.h"
+
+namespace rekindle {
+
+enum class DType : uint8_t { kF32, kI32, kBytes };
+
+// Bytes of one element.
+size_t SizeOf(DType dtype);
+
+using Shape = absl::InlinedVector<int64_t, 4>;
+
+// Elements are stored row by row, without gaps.
+struct Spec {
+  DType dtype = DType::kF32;
+  Shape shape;
+
+  // `n` bytes of a type that Rekindle does not know.
+  static Spec Bytes(size_t n);
+
+  // Product of the dimensions; 1 for a scalar (no dimensions).
+  int64_t elements() const;
+  size_t bytes() const;
+
+  friend bool operator==(const Spec& a, const Spec& b) {
+    return a.dtype == b.dtype && a.shape == b.shape;
+  }
+  friend bool operator!=(const Spec& a, const Spec& b) { return !(a == b); }
+};
+
+// F32({2, 3}) is a matrix of 2 rows and 3 columns of float; F32({}) a scalar.
+Spec F32(std::initializer_list<int64_t> shape);
+Spec F32(absl::Span<const int64_t> shape);
+Spec I32(std::initializer_list<int64_t> shape);
+
+// "f32 [2, 3]"
+std::string ToString(const Spec& spec);
+std::string ToString(const Shape& shape);
+
+}  // namespace rekindle
