@@ -46,8 +46,14 @@ function(rekindle_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} rekindle::rekindle
     GTest::gmock_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST
-    PROPERTIES TIMEOUT 600 LABELS "${name};${arg_LABELS}")
+  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+    PROPERTIES TIMEOUT 600 LABELS ${name})
+  if(arg_LABELS)  # gtest_discover_tests() takes properties of one value only
+    set(file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")
+    file(WRITE "${file}" "set_tests_properties(\${${name}_TESTS}
+      PROPERTIES LABELS \"${name};${arg_LABELS}\")\n")
+    set_property(DIRECTORY APPEND PROPERTY TEST_INCLUDE_FILES "${file}")
+  endif()
 endfunction()
 
 # Adds each of the folders (relative to the root) that has a CMakeLists.txt.
