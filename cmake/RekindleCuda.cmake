@@ -3,18 +3,20 @@
 
 set(REKINDLE_HAVE_CUDA OFF)
 
-# Sets `result` to empty when `nvcc` makes an object, else to the reason.
-function(_rekindle_try_nvcc nvcc result)
+# Sets `problem` to the reason why `nvcc` cannot make a program, or to nothing.
+function(_rekindle_try_nvcc nvcc problem)
   set(folder "${PROJECT_BINARY_DIR}/CMakeFiles/try_nvcc")
-  file(WRITE "${folder}/try.cu" "__global__ void Try(float* x) { *x = 1; }\n")
+  file(WRITE "${folder}/try.cu"
+    "__global__ void Try(float* x) { *x = 1; }\nint main() {}\n")
   execute_process(
-    COMMAND "${nvcc}" -std=c++20 -arch=sm_80 -c try.cu -o try.o
+    COMMAND "${nvcc}" -std=c++20 -arch=sm_80 -cudart static try.cu -o try
     WORKING_DIRECTORY "${folder}" RESULT_VARIABLE status
     OUTPUT_VARIABLE output ERROR_VARIABLE output)
   if(status EQUAL 0)
-    set(${result} "" PARENT_SCOPE)
+    set(${problem} "" PARENT_SCOPE)
   else()
-    set(${result} "${nvcc} does not work: ${status} ${output}" PARENT_SCOPE)
+    string(STRIP "${output}" output)
+    set(${problem} "${nvcc} does not work: ${output}" PARENT_SCOPE)
   endif()
 endfunction()
 
@@ -37,10 +39,16 @@ if(NOT REKINDLE_CUDA STREQUAL "OFF")
 endif()
 
 if(REKINDLE_HAVE_CUDA)
-  set(CMAKE_CUDA_COMPILER "${REKINDLE_NVCC}")
-  if(NOT CMAKE_CUDA_ARCHITECTURES)
-    set(CMAKE_CUDA_ARCHITECTURES 80 90 100)
+  if(NOT CMAKE_CUDA_ARCHITECTURES)  # 100 is new in CUDA 12.8
+    execute_process(COMMAND "${REKINDLE_NVCC}" --list-gpu-arch
+      OUTPUT_VARIABLE known)
+    foreach(architecture IN ITEMS 80 90 100)
+      if(known MATCHES "compute_${architecture}\n")
+        list(APPEND CMAKE_CUDA_ARCHITECTURES ${architecture})
+      endif()
+    endforeach()
   endif()
+  set(CMAKE_CUDA_COMPILER "${REKINDLE_NVCC}")
   enable_language(CUDA)
   find_package(CUDAToolkit REQUIRED)
   # CMake 3.25 does not know that nvcc 12 and later take C++20.
@@ -48,4 +56,5 @@ if(REKINDLE_HAVE_CUDA)
     set(CMAKE_CUDA20_STANDARD_COMPILE_OPTION -std=c++20)
     set(CMAKE_CUDA20_EXTENSION_COMPILE_OPTION -std=c++20)
   endif()
+  message(STATUS "Building CUDA files for ${CMAKE_CUDA_ARCHITECTURES}")
 endif()
