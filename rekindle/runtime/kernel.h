@@ -72,10 +72,10 @@ struct CallOptions {
   double bytes = 0;
   // Inputs (by index) updated in place. Every tensor and view that shares the
   // storage sees the update.
-  std::vector<int> mutates;
+  std::vector<int> mutates = {};
   // Inputs (by index) updated once, as a side effect on which the outputs do
   // not depend, such as running statistics. A recomputation gets scratch.
-  std::vector<int> effects;
+  std::vector<int> effects = {};
   // Where the call draws random numbers from.
   Generator* random = nullptr;
   size_t workspace_bytes = 0;
