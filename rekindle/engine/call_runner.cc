@@ -1,0 +1,243 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/engine/call_runner.h"
+
+#include <chrono>
+#include <exception>
+#include <optional>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+namespace {
+
+// Runs the executor; an exception becomes an error.
+absl::Status Invoke(Call& call, const KernelBinding& binding) {
+  if (!call.execute) return absl::OkStatus();
+  try {
+    return call.execute(binding);
+  } catch (const std::exception& error) {
+    return absl::InternalError(
+        absl::StrCat(ToString(*call.label), " threw: ", error.what()));
+  } catch (...) {
+    return absl::InternalError(
+        absl::StrCat(ToString(*call.label), " threw an unknown exception"));
+  }
+}
+
+double SecondsSince(std::chrono::steady_clock::time_point start) {
+  return std::chrono::duration<double>(std::chrono::steady_clock::now() - start)
+      .count();
+}
+
+}  // namespace
+
+// What one run is given, in the order in which it is allocated.
+struct CallRunner::Bytes {
+  std::vector<Block> outputs;
+  Block workspace;
+  std::vector<Block> scratch;  // one an effect, if it must not happen
+  // One an update: the copy to work on, or nullopt to work on the old bytes.
+  std::vector<std::optional<Block>> copies;
+};
+
+absl::StatusOr<bool> CallRunner::RunFirst(Call& call,
+                                          absl::Span<const Update> updates) {
+  return Run(call, updates, Mode::kFirst);
+}
+
+absl::StatusOr<bool> CallRunner::RunAgain(Call& call) {
+  absl::InlinedVector<Update, 2> updates;
+  for (size_t i = 0; i < call.mutates.size(); ++i) {
+    const int input = call.mutates[i];
+    updates.push_back({input, call.inputs[static_cast<size_t>(input)],
+                       call.outputs[call.declared_outputs() + i].storage});
+  }
+  return Run(call, updates, Mode::kAgain);
+}
+
+absl::StatusOr<bool> CallRunner::Run(Call& call,
+                                     absl::Span<const Update> updates,
+                                     Mode mode) {
+  RK_ASSIGN_OR_RETURN(const bool done, RunWith(call, updates, mode, true));
+  if (done || updates.empty()) return done;
+  // The old value of what has lineage can be made again: if there is no room
+  // for a copy, its readers will have to wait for that.
+  return RunWith(call, updates, mode, false);
+}
+
+bool CallRunner::MustCopy(const Update& update, Mode mode,
+                          bool copy_for_references) const {
+  const Storage& from = *update.from;
+  if (from.pins > 1) return true;  // somebody is reading it
+  // The caller's handle moves on to the new version at the first run.
+  const int readers = from.references - (mode == Mode::kFirst ? 1 : 0);
+  if (from.constant()) return readers > 0 || !from.uses.empty();
+  return copy_for_references && (readers > 0 || from.plan_uses > 1);
+}
+
+absl::StatusOr<bool> CallRunner::RunWith(Call& call,
+                                         absl::Span<const Update> updates,
+                                         Mode mode, bool copy_for_references) {
+  const size_t outputs = call.declared_outputs();
+  const bool scratch = mode == Mode::kAgain;
+  std::vector<size_t> sizes;
+  for (size_t i = 0; i < outputs; ++i) sizes.push_back(call.outputs[i].bytes);
+  sizes.push_back(call.workspace_bytes);
+  for (const Call::Effect& effect : call.effects) {
+    if (scratch) sizes.push_back(effect.bytes);
+  }
+  Bytes bytes;
+  for (const Update& update : updates) {
+    bytes.copies.emplace_back();
+    if (!MustCopy(update, mode, copy_for_references)) continue;
+    bytes.copies.back().emplace();
+    sizes.push_back(update.from->bytes);
+  }
+  RK_ASSIGN_OR_RETURN(std::optional<std::vector<Block>> blocks,
+                      residency_.Allocate(sizes));
+  if (!blocks.has_value()) return false;
+
+  auto next = blocks->begin();
+  bytes.outputs.assign(next, next + static_cast<std::ptrdiff_t>(outputs));
+  next += static_cast<std::ptrdiff_t>(outputs);
+  bytes.workspace = *next++;
+  if (scratch) {
+    const auto effects = static_cast<std::ptrdiff_t>(call.effects.size());
+    bytes.scratch.assign(next, next + effects);
+    next += effects;
+  }
+  for (std::optional<Block>& copy : bytes.copies) {
+    if (copy.has_value()) *copy = *next++;
+  }
+
+  absl::Status status = Fill(call, updates, bytes);
+  if (status.ok()) status = Execute(call, updates, mode, bytes);
+  if (!status.ok()) {
+    Discard(updates, bytes);
+    return status;
+  }
+  Commit(call, updates, bytes);
+  return true;
+}
+
+absl::Status CallRunner::Fill(const Call& call,
+                              absl::Span<const Update> updates,
+                              const Bytes& bytes) {
+  for (size_t i = 0; i < bytes.scratch.size(); ++i) {
+    RK_RETURN_IF_ERROR(device_.Fill(bytes.scratch[i].address, 0,
+                                    call.effects[i].bytes, Stream{}));
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (!bytes.copies[i].has_value()) continue;
+    RK_RETURN_IF_ERROR(device_.Copy(bytes.copies[i]->address,
+                                    updates[i].from->address(),
+                                    updates[i].from->bytes, Stream{}));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
+                                 Mode mode, const Bytes& bytes) {
+  absl::InlinedVector<DeviceAddress, 8> inputs;
+  for (Storage* input : call.inputs) {
+    inputs.push_back(input == nullptr ? 0 : input->address());
+    if (input != nullptr) residency_.Accessed(*input);
+  }
+  for (size_t i = 0; i < bytes.scratch.size(); ++i) {
+    inputs[static_cast<size_t>(call.effects[i].input)] =
+        bytes.scratch[i].address;
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const Update& update = updates[i];
+    const DeviceAddress address = bytes.copies[i].has_value()
+                                      ? bytes.copies[i]->address
+                                      : update.from->address();
+    inputs[static_cast<size_t>(update.input)] = address;
+    for (size_t j = 0; j < inputs.size(); ++j) {
+      if (call.inputs[j] == update.from) inputs[j] = address;
+    }
+  }
+  absl::InlinedVector<DeviceAddress, 4> outputs;
+  for (const Block& block : bytes.outputs) outputs.push_back(block.address);
+
+  // Outputs count as live while they are made. New versions do already if they
+  // have the bytes of the old ones.
+  size_t transient = call.workspace_bytes;
+  for (const Block& block : bytes.outputs) transient += block.bytes;
+  for (const auto& copy : bytes.copies) transient += copy ? copy->bytes : 0;
+  if (mode == Mode::kFirst) residency_.NotePeak(transient);
+
+  const auto start = std::chrono::steady_clock::now();
+  RK_RETURN_IF_ERROR(
+      Invoke(call, {inputs, outputs, bytes.workspace.address, Stream{}}));
+  EngineStats& stats = residency_.stats();
+  if (mode == Mode::kFirst) {
+    if (call.cost < 0) {
+      call.cost = SecondsSince(start);
+      for (const Call::Output& output : call.outputs) {
+        output.storage->cost = call.cost;
+      }
+    }
+    ++stats.calls;
+    stats.call_cost += call.cost;
+  } else {
+    ++stats.recomputations;
+    stats.recompute_cost += call.cost;
+  }
+  residency_.Advance(call.cost);
+  return absl::OkStatus();
+}
+
+void CallRunner::Keep(Storage* storage, Holding holding) {
+  if (storage != nullptr && storage->evicted) {
+    residency_.Place(*storage, std::move(holding));
+  } else {
+    residency_.Free(std::move(holding));
+  }
+}
+
+void CallRunner::Commit(Call& call, absl::Span<const Update> updates,
+                        Bytes& bytes) {
+  residency_.Free({bytes.workspace, {}});
+  for (Block& block : bytes.scratch) residency_.Free({block, {}});
+  for (size_t i = 0; i < bytes.outputs.size(); ++i) {
+    Keep(call.outputs[i].storage, {bytes.outputs[i], {}});
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (bytes.copies[i].has_value()) {
+      Keep(updates[i].to, {*bytes.copies[i], {}});
+    } else {
+      Keep(updates[i].to, residency_.Take(*updates[i].from));
+    }
+  }
+}
+
+void CallRunner::Discard(absl::Span<const Update> updates, Bytes& bytes) {
+  residency_.Free({bytes.workspace, {}});
+  for (Block& block : bytes.scratch) residency_.Free({block, {}});
+  for (Block& block : bytes.outputs) residency_.Free({block, {}});
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (bytes.copies[i].has_value()) {
+      residency_.Free({*bytes.copies[i], {}});
+    } else if (!updates[i].from->constant()) {
+      // The executor may have changed some of it; it can be made again.
+      residency_.Free(residency_.Take(*updates[i].from));
+    }
+  }
+}
+
+size_t CallRunner::WorstCaseBytes(const Call& call) const {
+  const Allocator& allocator = residency_.allocator();
+  size_t bytes = allocator.WorstCaseBytes(call.workspace_bytes);
+  for (const Call::Output& output : call.outputs) {
+    bytes += allocator.WorstCaseBytes(output.bytes);
+  }
+  for (const Call::Effect& effect : call.effects) {
+    bytes += allocator.WorstCaseBytes(effect.bytes);
+  }
+  return bytes;
+}
+
+}  // namespace rekindle

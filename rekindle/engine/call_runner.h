@@ -1,0 +1,70 @@
+// SPDX-License-Identifier: Apache-2.0
+// One run of one call. Internal to engine/.
+#pragma once
+
+#include <cstddef>
+#include <vector>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "absl/types/span.h"
+#include "rekindle/device/device.h"
+#include "rekindle/engine/records.h"
+#include "rekindle/engine/residency.h"
+
+namespace rekindle {
+
+// A storage that the call updates, and the storage that holds the new value;
+// `to` is null or resident if nobody wants that.
+struct Update {
+  int input;
+  Storage* from;
+  Storage* to;
+};
+
+// Thread-compatible.
+class CallRunner {
+ public:
+  CallRunner(Device& device, Residency& residency)
+      : device_(device), residency_(residency) {}
+
+  // Runs a call for the first time. Its outputs and the `to` of `updates`
+  // become resident. An updated storage gives its bytes to the new version if
+  // nobody may still read it, else the new version is a copy.
+  // REQUIRES: all inputs are resident and pinned once by the caller.
+  // False if the budget cannot hold outputs, workspace and copies beside what
+  // is pinned; nothing has happened then. Errors: of the executor, of the
+  // device; the values of constants are as the executor left them.
+  absl::StatusOr<bool> RunFirst(Call& call, absl::Span<const Update> updates);
+
+  // Runs it again, by the same rules: evicted outputs become resident,
+  // resident ones keep their bytes; effects go to zeroed scratch.
+  absl::StatusOr<bool> RunAgain(Call& call);
+
+  // The most physical memory that a repetition takes beside its inputs.
+  size_t WorstCaseBytes(const Call& call) const;
+
+ private:
+  enum class Mode { kFirst, kAgain };
+  struct Bytes;
+
+  absl::StatusOr<bool> Run(Call& call, absl::Span<const Update> updates,
+                           Mode mode);
+  absl::StatusOr<bool> RunWith(Call& call, absl::Span<const Update> updates,
+                               Mode mode, bool copy_for_references);
+  bool MustCopy(const Update& update, Mode mode,
+                bool copy_for_references) const;
+  absl::Status Fill(const Call& call, absl::Span<const Update> updates,
+                    const Bytes& bytes);
+  absl::Status Execute(Call& call, absl::Span<const Update> updates, Mode mode,
+                       const Bytes& bytes);
+  void Commit(Call& call, absl::Span<const Update> updates, Bytes& bytes);
+  void Discard(absl::Span<const Update> updates, Bytes& bytes);
+  void Keep(Storage* storage, Holding holding);
+
+  Device& device_;
+  Residency& residency_;
+};
+
+}  // namespace rekindle

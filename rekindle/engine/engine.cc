@@ -1,0 +1,64 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/engine/engine.h"
+
+#include "rekindle/base/check.h"
+#include "rekindle/engine/engine_impl.h"
+
+namespace rekindle {
+
+Engine::Engine(Device& device, Allocator& allocator,
+               std::unique_ptr<Policy> policy)
+    : impl_(std::make_unique<Impl>(device, allocator, std::move(policy))) {}
+
+Engine::~Engine() = default;
+
+absl::StatusOr<StorageId> Engine::AddConstant(size_t bytes, Kind kind,
+                                              Label label) {
+  return impl_->AddConstant(bytes, kind, std::move(label));
+}
+
+StorageId Engine::AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
+                                Label label, std::function<void()> release) {
+  return impl_->AdoptConstant({{address, bytes}, std::move(release)}, kind,
+                              std::move(label));
+}
+
+absl::StatusOr<CallResult> Engine::Run(CallSpec spec) {
+  return impl_->Run(std::move(spec));
+}
+
+void Engine::AddReference(StorageId storage) { impl_->AddReference(storage); }
+void Engine::DropReference(StorageId storage) { impl_->DropReference(storage); }
+
+absl::StatusOr<DeviceAddress> Engine::Pin(StorageId storage, const Label& by) {
+  return impl_->Pin(storage, by);
+}
+void Engine::Unpin(StorageId storage) { impl_->Unpin(storage); }
+
+absl::StatusOr<Engine::Writable> Engine::PinForWrite(StorageId storage,
+                                                     const Label& by) {
+  return impl_->PinForWrite(storage, by);
+}
+
+absl::Status Engine::Detach(StorageId storage) {
+  return impl_->Detach(storage);
+}
+absl::Status Engine::DetachAll() { return impl_->DetachAll(); }
+bool Engine::Evict(StorageId storage) { return impl_->Evict(storage); }
+absl::Status Engine::SetBudget(size_t bytes) { return impl_->SetBudget(bytes); }
+
+bool Engine::IsConstant(StorageId storage) const {
+  return impl_->Get(storage).constant();
+}
+bool Engine::IsResident(StorageId storage) const {
+  return impl_->Get(storage).resident();
+}
+std::vector<StorageInfo> Engine::Storages() const { return impl_->Storages(); }
+EngineStats Engine::stats() const { return impl_->stats(); }
+void Engine::ResetPeak() { impl_->ResetPeak(); }
+const std::optional<Shortfall>& Engine::last_shortfall() const {
+  return impl_->last_shortfall();
+}
+void Engine::CheckInvariants() const { impl_->CheckInvariants(); }
+
+}  // namespace rekindle

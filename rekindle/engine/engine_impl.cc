@@ -1,0 +1,365 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/engine/engine_impl.h"
+
+#include <algorithm>
+
+#include "absl/cleanup/cleanup.h"
+#include "absl/strings/str_cat.h"
+#include "rekindle/base/check.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+namespace {
+
+// Each storage once, in order of first appearance.
+std::vector<Storage*> Distinct(const std::vector<Storage*>& storages) {
+  std::vector<Storage*> distinct;
+  for (Storage* storage : storages) {
+    if (std::find(distinct.begin(), distinct.end(), storage) ==
+        distinct.end()) {
+      distinct.push_back(storage);
+    }
+  }
+  return distinct;
+}
+
+}  // namespace
+
+Engine::Impl::Impl(Device& device, Allocator& allocator,
+                   std::unique_ptr<Policy> policy)
+    : device_(device),
+      allocator_(allocator),
+      residency_(allocator, graph_, std::move(policy)),
+      runner_(device, residency_),
+      rematerializer_(graph_, residency_, runner_) {}
+
+Storage& Engine::Impl::Get(StorageId id) const {
+  Storage* storage = graph_.Find(id);
+  RK_CHECK(storage != nullptr, "no storage has this id");
+  return *storage;
+}
+
+absl::StatusOr<StorageId> Engine::Impl::AddConstant(size_t bytes, Kind kind,
+                                                    Label label) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  const size_t sizes[] = {bytes};
+  RK_ASSIGN_OR_RETURN(std::optional<std::vector<Block>> blocks,
+                      residency_.Allocate(sizes));
+  if (!blocks.has_value()) return TooSmall({std::move(label), {}, {bytes}, 0});
+  return AdoptConstant({blocks->front(), {}}, kind, std::move(label));
+}
+
+StorageId Engine::Impl::AdoptConstant(Holding holding, Kind kind, Label label) {
+  Storage& storage =
+      graph_.AddStorage(holding.block.bytes, kind,
+                        std::make_shared<const Label>(std::move(label)));
+  residency_.Place(storage, std::move(holding));
+  graph_.AddReference(storage);
+  residency_.Settle();
+  residency_.NotePeak(0);
+  return storage.id;
+}
+
+void Engine::Impl::AddReference(StorageId id) {
+  graph_.AddReference(Get(id));
+  residency_.Settle();
+}
+
+void Engine::Impl::DropReference(StorageId id) {
+  Storage& storage = Get(id);
+  graph_.DropReference(storage);
+  residency_.Released(storage);
+  residency_.Settle();
+}
+
+absl::StatusOr<DeviceAddress> Engine::Impl::Pin(StorageId id, const Label& by) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  Storage& storage = Get(id);
+  Storage* const targets[] = {&storage};
+  RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets));
+  if (!fits) return TooSmall({by, {&storage}, {}, 0});
+  residency_.Accessed(storage);
+  pins_.emplace_back(id, by);
+  return storage.address();
+}
+
+void Engine::Impl::Unpin(StorageId id) {
+  const auto pin =
+      std::find_if(pins_.begin(), pins_.end(),
+                   [id](const auto& entry) { return entry.first == id; });
+  RK_CHECK(pin != pins_.end(), "unpinned without a pin");
+  pins_.erase(pin);
+  residency_.Unpin(Get(id));
+  residency_.Settle();
+}
+
+absl::StatusOr<bool> Engine::Impl::MakeConstant(Storage& storage) {
+  if (storage.constant()) return true;
+  Storage* const targets[] = {&storage};
+  RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets));
+  if (!fits) return false;
+  graph_.Detach(storage);
+  residency_.Unpin(storage);
+  residency_.Settle();
+  return true;
+}
+
+absl::Status Engine::Impl::Detach(StorageId id) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  Storage& storage = Get(id);
+  RK_ASSIGN_OR_RETURN(const bool fits, MakeConstant(storage));
+  if (!fits) return TooSmall({*storage.label, {&storage}, {}, 0});
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Impl::DetachAll() {
+  std::vector<StorageId> referenced;
+  for (const Storage* storage : graph_.Storages()) {
+    if (storage->references > 0 && !storage->constant()) {
+      referenced.push_back(storage->id);
+    }
+  }
+  for (StorageId id : referenced) RK_RETURN_IF_ERROR(Detach(id));
+  return absl::OkStatus();
+}
+
+bool Engine::Impl::Evict(StorageId id) {
+  Storage& storage = Get(id);
+  if (!VictimIndex::Contains(storage)) return false;
+  residency_.Evict(storage);
+  residency_.Settle();
+  return true;
+}
+
+absl::Status Engine::Impl::SetBudget(size_t bytes) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  RK_RETURN_IF_ERROR(allocator_.SetBudget(bytes));
+  while (residency_.held_bytes() > bytes && residency_.EvictVictim()) {
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Engine::Impl::Free(Storage& constant) {
+  const std::vector<Storage*> dependents = graph_.LiveDependents(constant);
+  if (dependents.empty()) return absl::OkStatus();
+  RK_ASSIGN_OR_RETURN(const bool fit, rematerializer_.PinAll(dependents));
+  if (!fit) return absl::OkStatus();
+  for (Storage* dependent : dependents) {
+    graph_.Detach(*dependent);
+    residency_.Unpin(*dependent);
+  }
+  residency_.Settle();
+  return absl::OkStatus();
+}
+
+absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
+                                                           const Label& by) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  Storage& storage = Get(id);
+  if (!storage.constant()) {
+    return absl::FailedPreconditionError(absl::StrCat(
+        ToString(*storage.label),
+        " was computed; only a constant can be written to (Detach it first)"));
+  }
+  // A call without outputs that mutates it does all that is needed.
+  CallSpec spec;
+  spec.label = by;
+  spec.inputs = {id};
+  spec.mutates = {0};
+  RK_ASSIGN_OR_RETURN(const CallResult result, Run(std::move(spec)));
+  RK_ASSIGN_OR_RETURN(const DeviceAddress address,
+                      Pin(result.updated.front(), by));
+  return Writable{result.updated.front(), address};
+}
+
+absl::Status Engine::Impl::Validate(const CallSpec& spec) const {
+  const auto error = [&spec](absl::string_view what, int64_t value) {
+    return absl::InvalidArgumentError(
+        absl::StrCat(ToString(spec.label), ": ", what, " ", value));
+  };
+  for (StorageId id : spec.inputs) {
+    if (graph_.Find(id) == nullptr) return error("unknown input", id.value());
+  }
+  std::vector<StorageId> changed;
+  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+    for (int index : *indices) {
+      if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
+        return error("mutates or has an effect on input", index);
+      }
+      const StorageId id = spec.inputs[static_cast<size_t>(index)];
+      if (std::find(changed.begin(), changed.end(), id) != changed.end()) {
+        return error("changes the same storage twice, as input", index);
+      }
+      changed.push_back(id);
+      if (Get(id).references == 0) return error("no reference to input", index);
+    }
+  }
+  for (int index : spec.effects) {
+    const StorageId id = spec.inputs[static_cast<size_t>(index)];
+    if (std::count(spec.inputs.begin(), spec.inputs.end(), id) > 1) {
+      return error("also reads what it has an effect on, input", index);
+    }
+  }
+  return absl::OkStatus();
+}
+
+std::vector<Storage*> Engine::Impl::Inputs(const CallSpec& spec) const {
+  std::vector<Storage*> inputs;
+  for (StorageId id : spec.inputs) inputs.push_back(&Get(id));
+  return inputs;
+}
+
+absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
+  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  RK_RETURN_IF_ERROR(Validate(spec));
+  const std::vector<Storage*> inputs = Inputs(spec);
+  for (int index : spec.effects) {
+    Storage& storage = *inputs[static_cast<size_t>(index)];
+    RK_ASSIGN_OR_RETURN(const bool fits, MakeConstant(storage));
+    if (!fits) return TooSmall({spec.label, {&storage}, {}, 0});
+  }
+  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+    for (int index : *indices) {
+      Storage& storage = *inputs[static_cast<size_t>(index)];
+      if (storage.constant()) RK_RETURN_IF_ERROR(Free(storage));
+    }
+  }
+  const std::vector<Storage*> distinct = Distinct(inputs);
+  const Request request = RequestOf(spec, distinct);
+  RK_ASSIGN_OR_RETURN(bool fits, rematerializer_.PinAll(distinct));
+  if (!fits) return TooSmall(request);
+  absl::StatusOr<CallResult> result = RunPinned(spec, inputs, &fits);
+  for (Storage* input : distinct) residency_.Unpin(*input);
+  if (!fits) return TooSmall(request);
+  return result;
+}
+
+absl::StatusOr<CallResult> Engine::Impl::RunPinned(
+    CallSpec& spec, const std::vector<Storage*>& inputs, bool* fits) {
+  bool lineage = spec.pure;
+  for (int index : spec.mutates) {
+    lineage = lineage && !inputs[static_cast<size_t>(index)]->constant();
+  }
+  const std::vector<int> effects = spec.effects;
+  Call& call = graph_.AddCall(spec, inputs, lineage);
+  std::vector<Update> updates;
+  for (size_t i = 0; i < call.mutates.size(); ++i) {
+    const int input = call.mutates[i];
+    updates.push_back({input, inputs[static_cast<size_t>(input)],
+                       call.outputs[call.declared_outputs() + i].storage});
+  }
+  for (int input : effects) {
+    Storage& from = *inputs[static_cast<size_t>(input)];
+    updates.push_back(
+        {input, &from, &graph_.AddStorage(from.bytes, from.kind, from.label)});
+  }
+  const absl::StatusOr<bool> done = runner_.RunFirst(call, updates);
+  *fits = !done.ok() || *done;
+  if (done.ok() && *done) return Commit(call, updates, lineage);
+  Abandon(call, updates);
+  if (!done.ok()) return done.status();
+  return absl::ResourceExhaustedError("no room for the outputs");
+}
+
+CallResult Engine::Impl::Commit(Call& call, const std::vector<Update>& updates,
+                                bool lineage) {
+  CallResult result;
+  std::vector<Storage*> made;
+  for (size_t i = 0; i < call.declared_outputs(); ++i) {
+    made.push_back(call.outputs[i].storage);
+    result.outputs.push_back(made.back()->id);
+  }
+  for (const Update& update : updates) {
+    made.push_back(update.to);
+    result.updated.push_back(update.to->id);
+  }
+  for (Storage* storage : made) graph_.AddReference(*storage);
+  for (const Update& update : updates) {
+    graph_.DropReference(*update.from);
+    residency_.Released(*update.from);
+  }
+  if (call.outputs.empty()) {
+    graph_.RemoveCall(call);
+  } else if (!lineage) {
+    for (Storage* storage : made) graph_.Detach(*storage);
+  }
+  return result;
+}
+
+void Engine::Impl::Abandon(Call& call, const std::vector<Update>& updates) {
+  // Nothing refers to the new storages; the queue ends them and the call.
+  for (const Update& update : updates) graph_.Changed(*update.to);
+  for (const Call::Output& output : call.outputs) {
+    graph_.Changed(*output.storage);
+  }
+  if (call.outputs.empty()) graph_.RemoveCall(call);
+}
+
+Engine::Impl::Request Engine::Impl::RequestOf(
+    const CallSpec& spec, const std::vector<Storage*>& inputs) const {
+  Request request{spec.label, inputs, spec.output_bytes, spec.workspace_bytes};
+  // What is updated may have to be copied.
+  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+    for (int index : *indices) {
+      const Storage& storage = Get(spec.inputs[static_cast<size_t>(index)]);
+      const bool shared = storage.references > 1 || !storage.uses.empty();
+      const bool copied = storage.pins > 0 || (storage.constant() && shared);
+      if (copied) request.outputs.push_back(storage.bytes);
+    }
+  }
+  return request;
+}
+
+absl::Status Engine::Impl::TooSmall(const Request& request) {
+  residency_.EvictAll();
+  Shortfall shortfall;
+  shortfall.label = request.label;
+  size_t more = allocator_.WorstCaseBytes(request.workspace);
+  for (size_t bytes : request.outputs) {
+    shortfall.output_bytes += bytes;
+    more += allocator_.WorstCaseBytes(bytes);
+  }
+  for (const Storage* input : request.inputs) {
+    shortfall.input_bytes += input->bytes;
+  }
+  shortfall.workspace_bytes = request.workspace;
+  shortfall.budget = allocator_.stats().budget;
+  shortfall.held_bytes = residency_.held_bytes();
+  shortfall.constant_bytes = residency_.stats().constant_bytes;
+  shortfall.pinned_bytes = residency_.stats().pinned_bytes;
+  if (!pins_.empty()) shortfall.pinned_by = pins_.front().second;
+  shortfall.needed_budget =
+      shortfall.held_bytes + rematerializer_.NeedBytes(request.inputs, more);
+  shortfall_ = shortfall;
+  return absl::ResourceExhaustedError(ToString(shortfall));
+}
+
+std::vector<StorageInfo> Engine::Impl::Storages() const {
+  std::vector<StorageInfo> infos;
+  for (const Storage* storage : graph_.Storages()) {
+    infos.push_back({*storage->label, storage->kind, storage->bytes,
+                     storage->resident(), storage->constant(),
+                     storage->references, storage->pins});
+  }
+  return infos;
+}
+
+EngineStats Engine::Impl::stats() const {
+  EngineStats stats = residency_.stats();
+  stats.storages = static_cast<int64_t>(graph_.storage_count());
+  stats.lineage_calls = static_cast<int64_t>(graph_.call_count());
+  return stats;
+}
+
+void Engine::Impl::ResetPeak() {
+  residency_.stats().peak_live_bytes = residency_.stats().live_bytes;
+}
+
+void Engine::Impl::CheckInvariants() const {
+  residency_.CheckInvariants();
+  const MemoryInfo memory = device_.memory_info();
+  RK_CHECK(memory.created >= allocator_.stats().physical_bytes,
+           "the allocator counts memory that the device did not give");
+}
+
+}  // namespace rekindle

@@ -1,0 +1,82 @@
+// SPDX-License-Identifier: Apache-2.0
+// The operations of Engine, over its parts. Internal to engine/.
+#pragma once
+
+#include <memory>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "rekindle/engine/call_runner.h"
+#include "rekindle/engine/engine.h"
+#include "rekindle/engine/lineage_graph.h"
+#include "rekindle/engine/rematerializer.h"
+#include "rekindle/engine/residency.h"
+
+namespace rekindle {
+
+// Contracts as in engine.h.
+class Engine::Impl {
+ public:
+  Impl(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy);
+
+  absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
+  StorageId AdoptConstant(Holding holding, Kind kind, Label label);
+  absl::StatusOr<CallResult> Run(CallSpec spec);
+  void AddReference(StorageId id);
+  void DropReference(StorageId id);
+  absl::StatusOr<DeviceAddress> Pin(StorageId id, const Label& by);
+  void Unpin(StorageId id);
+  absl::StatusOr<Writable> PinForWrite(StorageId id, const Label& by);
+  absl::Status Detach(StorageId id);
+  absl::Status DetachAll();
+  bool Evict(StorageId id);
+  absl::Status SetBudget(size_t bytes);
+
+  Storage& Get(StorageId id) const;
+  std::vector<StorageInfo> Storages() const;
+  EngineStats stats() const;
+  void ResetPeak();
+  const std::optional<Shortfall>& last_shortfall() const { return shortfall_; }
+  void CheckInvariants() const;
+
+ private:
+  absl::Status Validate(const CallSpec& spec) const;
+  std::vector<Storage*> Inputs(const CallSpec& spec) const;
+  absl::StatusOr<CallResult> RunPinned(CallSpec& spec,
+                                       const std::vector<Storage*>& inputs,
+                                       bool* fits);
+  CallResult Commit(Call& call, const std::vector<Update>& updates,
+                    bool lineage);
+  void Abandon(Call& call, const std::vector<Update>& updates);
+
+  // Makes whatever alive depends on a constant independent of it, if the
+  // budget allows; if not, the constant keeps its uses.
+  absl::Status Free(Storage& constant);
+  // Makes a storage resident and a constant. False if it does not fit.
+  absl::StatusOr<bool> MakeConstant(Storage& storage);
+
+  // Records why `inputs` and then blocks of the sizes in `request` do not fit,
+  // and returns the error.
+  struct Request {
+    Label label;
+    std::vector<Storage*> inputs;
+    std::vector<size_t> outputs;
+    size_t workspace = 0;
+  };
+  absl::Status TooSmall(const Request& request);
+  Request RequestOf(const CallSpec& spec,
+                    const std::vector<Storage*>& inputs) const;
+
+  Device& device_;
+  Allocator& allocator_;
+  LineageGraph graph_;
+  Residency residency_;
+  CallRunner runner_;
+  Rematerializer rematerializer_;
+  std::optional<Shortfall> shortfall_;
+  // Pins of the program, oldest first.
+  std::vector<std::pair<StorageId, Label>> pins_;
+};
+
+}  // namespace rekindle

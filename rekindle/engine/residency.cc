@@ -1,0 +1,270 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/engine/residency.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/cleanup/cleanup.h"
+#include "rekindle/base/check.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+
+Residency::Residency(Allocator& allocator, LineageGraph& graph,
+                     std::unique_ptr<Policy> policy)
+    : allocator_(allocator), graph_(graph), policy_(std::move(policy)) {
+  policy_->Attach(graph_);
+}
+
+Residency::~Residency() {
+  for (Storage* storage : graph_.Storages()) {
+    if (storage->resident()) Free(std::move(storage->holding));
+  }
+}
+
+void Residency::Place(Storage& storage, Holding holding) {
+  RK_CHECK(storage.evicted, "already resident");
+  storage.holding = std::move(holding);
+  storage.evicted = false;
+  storage.discard = false;
+  if (!storage.constant()) policy_->OnResident(storage);
+  Accessed(storage);
+  UpdateHeld(storage);
+  Recount(storage);
+  graph_.EvictedChanged(storage);
+}
+
+Holding Residency::Take(Storage& storage) {
+  RK_CHECK(storage.resident(), "not resident");
+  if (VictimIndex::Contains(storage)) index_.Erase(storage);
+  storage.evicted = true;
+  if (!storage.constant() && !LineageGraph::IsGarbage(storage)) {
+    policy_->OnEvicted(storage);
+  }
+  UpdateHeld(storage);
+  Recount(storage);
+  graph_.EvictedChanged(storage);
+  return std::exchange(storage.holding, Holding{});
+}
+
+void Residency::Free(Holding holding) {
+  if (holding.release) {
+    holding.release();
+  } else {
+    allocator_.Free(holding.block);
+  }
+}
+
+void Residency::Pin(Storage& storage) {
+  RK_CHECK(storage.resident(), "pinned while not resident");
+  ++storage.pins;
+  if (VictimIndex::Contains(storage)) index_.Erase(storage);
+  Recount(storage);
+}
+
+void Residency::Unpin(Storage& storage) {
+  RK_CHECK(storage.pins > 0, "unpinned twice");
+  --storage.pins;
+  graph_.Changed(storage);
+}
+
+void Residency::Released(Storage& storage) {
+  if (policy_->release_rule() == ReleaseRule::kEager &&
+      storage.references == 0) {
+    storage.discard = true;
+  }
+  graph_.Changed(storage);
+}
+
+bool Residency::IsCandidate(const Storage& storage) {
+  return storage.resident() && !storage.constant() && storage.pins == 0 &&
+         storage.plan_uses == 0 && storage.bytes > 0;
+}
+
+bool Residency::IsUnneeded(const Storage& storage) {
+  return IsCandidate(storage) && storage.references == 0 &&
+         (storage.useful_children == 0 || storage.discard);
+}
+
+void Residency::UpdateIndex(Storage& storage) {
+  const bool wanted = IsCandidate(storage);
+  if (wanted == VictimIndex::Contains(storage)) return;
+  if (wanted) {
+    index_.Insert(storage);
+  } else {
+    index_.Erase(storage);
+  }
+}
+
+void Residency::Settle() {
+  while (Storage* storage = graph_.NextChanged()) {
+    Recount(*storage);
+    if (LineageGraph::IsGarbage(*storage) && storage->plan_uses == 0) {
+      if (storage->resident()) {
+        // Comes back through the queue, without bytes.
+        Free(Take(*storage));
+        continue;
+      }
+      policy_->OnForgotten(*storage);
+      graph_.Remove(*storage);
+    } else if (IsUnneeded(*storage)) {
+      ++stats_.releases;
+      Free(Take(*storage));
+    } else {
+      UpdateIndex(*storage);
+    }
+  }
+}
+
+absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
+    absl::Span<const size_t> sizes) {
+  std::vector<Block> blocks;
+  blocks.reserve(sizes.size());
+  auto unwind = absl::MakeCleanup([this, &blocks] {
+    while (!blocks.empty()) {
+      allocator_.Free(blocks.back());
+      blocks.pop_back();
+    }
+  });
+  for (size_t size : sizes) {
+    while (true) {
+      RK_ASSIGN_OR_RETURN(std::optional<Block> block,
+                          allocator_.Allocate(size));
+      if (block.has_value()) {
+        blocks.push_back(*block);
+        break;
+      }
+      if (!EvictVictim()) return std::nullopt;
+    }
+  }
+  std::move(unwind).Cancel();
+  return blocks;
+}
+
+bool Residency::EvictVictim() {
+  if (Node* victim = index_.Best(*policy_, now_)) {
+    Evict(static_cast<Storage&>(*victim));
+    return true;
+  }
+  Storage* held = HeldVictim();
+  if (held == nullptr) return false;
+  plan_broken_ = true;
+  Evict(*held);
+  return true;
+}
+
+void Residency::Evict(Storage& storage) {
+  ++stats_.evictions;
+  Free(Take(storage));
+}
+
+void Residency::EvictAll() {
+  while (EvictVictim()) {
+  }
+  Settle();
+}
+
+Storage* Residency::HeldVictim() const {
+  Storage* victim = nullptr;
+  for (Storage* storage : held_) {
+    if (storage->pins > 0 || storage->constant() || storage->bytes == 0) {
+      continue;
+    }
+    const bool later =
+        victim == nullptr || storage->next_use > victim->next_use ||
+        (storage->next_use == victim->next_use && storage->id < victim->id);
+    if (later) victim = storage;
+  }
+  return victim;
+}
+
+void Residency::SetPlanUse(Storage& storage, int64_t uses, int64_t next_use) {
+  storage.plan_uses = uses;
+  storage.next_use = next_use;
+  if (uses > 0 && VictimIndex::Contains(storage)) index_.Erase(storage);
+  UpdateHeld(storage);
+  if (uses == 0) graph_.Changed(storage);
+}
+
+void Residency::UpdateHeld(Storage& storage) {
+  const bool held = storage.resident() && storage.plan_uses > 0;
+  if (held == (storage.held_position != Node::kNowhere)) return;
+  if (held) {
+    storage.held_position = held_.size();
+    held_.push_back(&storage);
+    return;
+  }
+  held_.back()->held_position = storage.held_position;
+  held_[storage.held_position] = held_.back();
+  held_.pop_back();
+  storage.held_position = Node::kNowhere;
+}
+
+Storage::Counted Residency::Figures(const Storage& storage) {
+  Storage::Counted figures;
+  figures.live = storage.references > 0 || storage.pins > 0;
+  figures.resident = storage.resident();
+  figures.constant = storage.resident() && storage.constant();
+  figures.pinned =
+      storage.resident() && !storage.constant() && storage.pins > 0;
+  return figures;
+}
+
+void Residency::Count(const Storage& storage, int sign) {
+  const size_t bytes = sign > 0 ? storage.bytes : size_t{0} - storage.bytes;
+  const size_t kind = static_cast<size_t>(storage.kind);
+  if (storage.counted.live) stats_.live_bytes += bytes;
+  if (storage.counted.resident) stats_.resident_bytes[kind] += bytes;
+  if (storage.counted.constant) stats_.constant_bytes[kind] += bytes;
+  if (storage.counted.pinned) stats_.pinned_bytes += bytes;
+}
+
+void Residency::Recount(Storage& storage) {
+  Count(storage, -1);
+  storage.counted = Figures(storage);
+  Count(storage, 1);
+}
+
+void Residency::NotePeak(size_t transient) {
+  stats_.peak_live_bytes =
+      std::max(stats_.peak_live_bytes, stats_.live_bytes + transient);
+}
+
+void Residency::CheckInvariants() const {
+  graph_.CheckInvariants();
+  allocator_.CheckInvariants();
+  EngineStats sums;
+  size_t candidates = 0;
+  size_t requested = 0;
+  for (const Storage* storage : graph_.Storages()) {
+    const Storage::Counted figures = Figures(*storage);
+    const size_t kind = static_cast<size_t>(storage->kind);
+    if (figures.live) sums.live_bytes += storage->bytes;
+    if (figures.resident) sums.resident_bytes[kind] += storage->bytes;
+    if (figures.constant) sums.constant_bytes[kind] += storage->bytes;
+    if (figures.pinned) sums.pinned_bytes += storage->bytes;
+    if (storage->resident() && !storage->holding.release) {
+      requested += storage->bytes;
+    }
+    RK_CHECK(IsCandidate(*storage) == VictimIndex::Contains(*storage), "index");
+    RK_CHECK(!IsUnneeded(*storage), "bytes that nobody needs");
+    RK_CHECK(!LineageGraph::IsGarbage(*storage), "record nobody needs");
+    RK_CHECK(storage->resident() || storage->pins == 0, "pinned, no bytes");
+    RK_CHECK(storage->resident() || !storage->constant(), "constant, no bytes");
+    RK_CHECK(storage->plan_uses == 0 && !storage->queued, "left over");
+    candidates += IsCandidate(*storage) ? 1 : 0;
+  }
+  RK_CHECK(candidates == index_.size(), "index size");
+  RK_CHECK(held_.empty(), "held outside a plan");
+  RK_CHECK(sums.live_bytes == stats_.live_bytes, "live bytes");
+  RK_CHECK(sums.resident_bytes == stats_.resident_bytes, "resident bytes");
+  RK_CHECK(sums.constant_bytes == stats_.constant_bytes, "constant bytes");
+  RK_CHECK(sums.pinned_bytes == stats_.pinned_bytes, "pinned bytes");
+  RK_CHECK(requested == allocator_.stats().requested_bytes, "allocated bytes");
+  RK_CHECK(allocator_.stats().physical_bytes <= allocator_.stats().budget ||
+               allocator_.stats().physical_bytes ==
+                   allocator_.stats().live_physical_bytes,
+           "above the budget with something to give back");
+}
+
+}  // namespace rekindle

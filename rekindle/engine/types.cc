@@ -1,0 +1,34 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/engine/types.h"
+
+#include "absl/strings/str_cat.h"
+
+namespace rekindle {
+
+const char* KindName(Kind kind) {
+  switch (kind) {
+    case Kind::kActivation:
+      return "activation";
+    case Kind::kParameter:
+      return "parameter";
+    case Kind::kGradient:
+      return "gradient";
+    case Kind::kOptimizer:
+      return "optimizer";
+    case Kind::kInput:
+      return "input";
+    case Kind::kOther:
+      return "other";
+  }
+  return "unknown";
+}
+
+std::string ToString(const Label& label) {
+  std::string text = absl::StrCat("\"", label.name, "\"");
+  if (*label.file != '\0') {
+    absl::StrAppend(&text, " (", label.file, ":", label.line, ")");
+  }
+  return text;
+}
+
+}  // namespace rekindle
