@@ -1,0 +1,244 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/allocator/arena.h"
+
+#include <algorithm>
+#include <limits>
+#include <optional>
+#include <utility>
+#include <vector>
+
+#include "absl/cleanup/cleanup.h"
+#include "rekindle/base/check.h"
+#include "rekindle/base/status_macros.h"
+#include "rekindle/base/units.h"
+
+namespace rekindle {
+namespace {
+
+// Addresses cost nothing; with many times the memory, free stretches long
+// enough for any request are hardly ever missing.
+constexpr size_t kAddressesPerByte = 8;
+
+}  // namespace
+
+Arena::Arena(Device& device, Ledger& ledger, size_t chunk_bytes)
+    : device_(device),
+      ledger_(ledger),
+      chunks_(device, ledger, chunk_bytes),
+      map_(chunk_bytes) {
+  RK_CHECK(
+      chunk_bytes % device.granularity() == 0 && chunk_bytes % kAlignment == 0,
+      "chunks are aligned");
+}
+
+absl::Status Arena::Open() { return Grow(chunk_bytes()); }
+
+// Adds a region of at least `bytes`, larger if the device has the addresses.
+absl::Status Arena::Grow(size_t bytes) {
+  const size_t memory = std::min(ledger_.budget(), device_.memory_info().total);
+  for (size_t factor = kAddressesPerByte;; factor /= 2) {
+    size_t size = std::max(memory * factor, bytes);
+    const absl::StatusOr<DeviceAddress> address = chunks_.AddRegion(size);
+    if (address.ok()) {
+      map_.AddRegion(*address, size);
+      return absl::OkStatus();
+    }
+    if (factor == 0 || !absl::IsResourceExhausted(address.status())) {
+      return address.status();
+    }
+  }
+}
+
+size_t Arena::WorstCaseBytes(size_t bytes) const {
+  if (bytes > std::numeric_limits<size_t>::max() - chunk_bytes()) {
+    return RoundDown(bytes, chunk_bytes());
+  }
+  return RoundUp(bytes, chunk_bytes());
+}
+
+absl::StatusOr<Range*> Arena::Allocate(size_t bytes) {
+  RK_RETURN_IF_ERROR(GiveBackExcess());
+  // Above a lowered budget even a block that needs no more memory would keep
+  // chunks from being given back.
+  if (live_physical_bytes() > ledger_.budget()) return nullptr;
+  if (const std::optional<Placement> found = FindMapped(map_, bytes)) {
+    return map_.Assign(found->first, found->address, bytes, RangeState::kLive);
+  }
+  absl::StatusOr<Range*> range = AllocateUnmapped(bytes);
+  if (absl::IsResourceExhausted(range.status())) return nullptr;
+  return range;
+}
+
+absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
+  const size_t created_before = chunks_.created();
+  absl::Cleanup unwind = [this, created_before] {
+    const size_t created = chunks_.created();
+    if (created <= created_before) return;
+    DestroySpare(created - created_before).IgnoreError();
+  };
+  RK_ASSIGN_OR_RETURN(std::optional<Placement> placement,
+                      Place(bytes, ledger_.budget() / chunk_bytes()));
+  if (!placement.has_value()) return nullptr;
+  RK_ASSIGN_OR_RETURN(const bool refused,
+                      CreateSpare(placement->unmapped_chunks));
+  if (refused) {
+    RK_ASSIGN_OR_RETURN(placement, Place(bytes, chunks_.created()));
+    if (!placement.has_value()) return nullptr;
+  }
+  RK_ASSIGN_OR_RETURN(Range* const range, Back(*placement, bytes));
+  std::move(unwind).Cancel();
+  return range;
+}
+
+// A placement with which no more than `max_chunks` would be under live blocks.
+absl::StatusOr<std::optional<Placement>> Arena::Place(size_t bytes,
+                                                      size_t max_chunks) {
+  const size_t max_new = max_chunks - std::min(max_chunks, live_chunks());
+  std::optional<Placement> placement = FindAny(map_, bytes, max_new);
+  if (placement.has_value() || bytes > max_new * chunk_bytes()) {
+    return placement;
+  }
+  // Live blocks have cut all addresses into stretches that are too short.
+  RK_RETURN_IF_ERROR(Grow(bytes));
+  return FindAny(map_, bytes, max_new);
+}
+
+// Creates chunks until `count` are spare or the budget has no room. True if
+// the device refused one that the budget had room for.
+absl::StatusOr<bool> Arena::CreateSpare(size_t count) {
+  while (chunks_.spare() < count && ledger_.room() >= chunk_bytes()) {
+    RK_ASSIGN_OR_RETURN(const bool created, chunks_.Create());
+    if (!created) return true;
+  }
+  return false;
+}
+
+// Gets memory behind all of a placement and makes it one live range.
+absl::StatusOr<Range*> Arena::Back(const Placement& placement, size_t bytes) {
+  Claims claims = MakeClaims(placement, bytes);
+  absl::Cleanup unclaim = [this, &claims] { Unclaim(claims); };
+  const size_t spare = chunks_.spare();
+  if (spare < placement.unmapped_chunks) {
+    RK_RETURN_IF_ERROR(UnmapIdle(placement.unmapped_chunks - spare));
+  }
+  RK_RETURN_IF_ERROR(MapClaims(claims));
+  std::move(unclaim).Cancel();
+  Range* range = nullptr;
+  for (const Claim& claim : claims) {
+    range = map_.Assign(claim.range, RangeState::kCached);
+  }
+  return map_.Assign(range, placement.address, bytes, RangeState::kLive);
+}
+
+// Unmapped parts are claimed in whole chunks, cached ones as far as needed.
+Arena::Claims Arena::MakeClaims(const Placement& placement, size_t bytes) {
+  const DeviceAddress begin = placement.address;
+  const DeviceAddress end = begin + bytes;
+  Claims claims;
+  for (Range* range = placement.first; range->free() && range->address < end;
+       range = range->next) {
+    const RangeState before = range->state;
+    const size_t unit =
+        before == RangeState::kUnmapped ? chunk_bytes() : kAlignment;
+    const DeviceAddress from = std::max(range->address, RoundDown(begin, unit));
+    const DeviceAddress to = std::min(range->end(), RoundUp(end, unit));
+    range = map_.Assign(range, from, to - from, RangeState::kLive);
+    claims.push_back({range, before, false});
+  }
+  return claims;
+}
+
+absl::Status Arena::MapClaims(Claims& claims) {
+  for (Claim& claim : claims) {
+    if (claim.before != RangeState::kUnmapped) continue;
+    const Range& range = *claim.range;
+    RK_RETURN_IF_ERROR(chunks_.Map(range.address, range.bytes));
+    claim.mapped = true;
+    device_.MarkFree(range.address, range.bytes);
+  }
+  return absl::OkStatus();
+}
+
+// Undoes MakeClaims and MapClaims. Memory that cannot be unmapped is cached.
+void Arena::Unclaim(const Claims& claims) {
+  for (const Claim& claim : claims) {
+    Range* const range = claim.range;
+    const bool stuck =
+        claim.mapped && !chunks_.Unmap(range->address, range->bytes).ok();
+    map_.Assign(range, stuck ? RangeState::kCached : claim.before);
+  }
+}
+
+void Arena::Free(Range* range) {
+  map_.Assign(range, RangeState::kCached);
+  if (ledger_.excess() > 0) GiveBackExcess().IgnoreError();
+}
+
+absl::Status Arena::GiveBackExcess() {
+  if (ledger_.excess() == 0) return absl::OkStatus();
+  const size_t count = RoundUp(ledger_.excess(), chunk_bytes()) / chunk_bytes();
+  if (chunks_.spare() < count) {
+    RK_RETURN_IF_ERROR(
+        UnmapIdle(std::min(count - chunks_.spare(), map_.idle_chunks())));
+  }
+  return DestroySpare(count);
+}
+
+absl::Status Arena::Trim() {
+  RK_RETURN_IF_ERROR(UnmapIdle(map_.idle_chunks()));
+  return DestroySpare(chunks_.spare());
+}
+
+absl::Status Arena::DestroySpare(size_t count) {
+  for (count = std::min(count, chunks_.spare()); count > 0; --count) {
+    RK_RETURN_IF_ERROR(chunks_.Destroy());
+  }
+  return absl::OkStatus();
+}
+
+// Makes `count` idle chunks spare. REQUIRES: there are as many.
+absl::Status Arena::UnmapIdle(size_t count) {
+  if (count == 0) return absl::OkStatus();
+  struct Run {
+    Range* range;
+    DeviceAddress address;
+    size_t bytes;
+  };
+  std::vector<Run> runs;
+  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
+  for (auto it = cached.lower_bound({chunk_bytes(), 0, nullptr}); count > 0;
+       ++it) {
+    RK_CHECK(it != cached.end(), "as many idle chunks as asked for");
+    const DeviceAddress begin = RoundUp(it->address, chunk_bytes());
+    const DeviceAddress end = RoundDown(it->range->end(), chunk_bytes());
+    if (begin >= end) continue;
+    const size_t chunks = std::min(count, (end - begin) / chunk_bytes());
+    const size_t bytes = chunks * chunk_bytes();
+    runs.push_back({it->range, end - bytes, bytes});
+    count -= chunks;
+  }
+  RK_RETURN_IF_ERROR(chunks_.Synchronize());
+  for (const Run& run : runs) {
+    RK_RETURN_IF_ERROR(chunks_.Unmap(run.address, run.bytes));
+    map_.Assign(run.range, run.address, run.bytes, RangeState::kUnmapped);
+  }
+  return absl::OkStatus();
+}
+
+void Arena::CheckInvariants() const {
+  map_.CheckInvariants();
+  chunks_.CheckInvariants();
+  for (const Range* region : map_.regions()) {
+    for (const Range* range = region->next; range->next != nullptr;
+         range = range->next) {
+      const bool mapped = range->state != RangeState::kUnmapped;
+      for (DeviceAddress chunk = RoundDown(range->address, chunk_bytes());
+           chunk < range->end(); chunk += chunk_bytes()) {
+        RK_CHECK(chunks_.IsMapped(chunk) == mapped,
+                 "exactly the unmapped ranges have no memory");
+      }
+    }
+  }
+}
+
+}  // namespace rekindle

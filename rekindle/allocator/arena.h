@@ -1,0 +1,104 @@
+// SPDX-License-Identifier: Apache-2.0
+// Blocks in one address space, backed by chunks that come and go.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <optional>
+
+#include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rekindle/allocator/address_map.h"
+#include "rekindle/allocator/chunk_table.h"
+#include "rekindle/allocator/ledger.h"
+#include "rekindle/allocator/placement.h"
+#include "rekindle/device/device.h"
+
+namespace rekindle {
+
+// The memory behind free blocks stays mapped as a cache: while requests fit
+// into it, no device call is made. A chunk that no live block touches is idle.
+// A request that does not fit the cache is put where the fewest chunks are
+// missing, and those are got, in this order,
+//   1. by creating chunks, while the budget and the device have room;
+//   2. by taking idle chunks from behind other addresses.
+// Any chunk can back any address and addresses are plenty, so a request fails
+// only when the chunks under live blocks and those it needs are together more
+// than the budget, or than the device has.
+//
+// Everything that a failed request created is given back; cached chunks may
+// have lost their addresses. Thread-compatible.
+class Arena {
+ public:
+  // The unit of splitting and the alignment of blocks.
+  static constexpr size_t kAlignment = 512;
+
+  // REQUIRES: chunk_bytes is a multiple of the device's granularity and of
+  // kAlignment. Both `device` and `ledger` outlive the arena.
+  Arena(Device& device, Ledger& ledger, size_t chunk_bytes);
+  Arena(const Arena&) = delete;
+  Arena& operator=(const Arena&) = delete;
+
+  // Reserves the first addresses. Once, before anything else.
+  absl::Status Open();
+
+  // A live range of exactly `bytes`; nullptr if it does not fit.
+  // REQUIRES: bytes is a positive multiple of kAlignment.
+  // Cost: O(log n) in the cache; else device calls.
+  absl::StatusOr<Range*> Allocate(size_t bytes);
+
+  // Ends a live range. If physical memory is above the budget, idle chunks go
+  // back to the device; should that fail, the next call tries again.
+  void Free(Range* range);
+
+  // Destroys idle and spare chunks until the budget is kept or none is left.
+  absl::Status GiveBackExcess();
+
+  // Destroys all idle and spare chunks.
+  absl::Status Trim();
+
+  size_t chunk_bytes() const { return chunks_.chunk_bytes(); }
+  size_t live_bytes() const { return map_.live_bytes(); }
+  // Memory under live blocks.
+  size_t live_physical_bytes() const { return live_chunks() * chunk_bytes(); }
+  int64_t vmm_calls() const { return chunks_.vmm_calls(); }
+
+  // The most by which `bytes` more can raise live_physical_bytes.
+  size_t WorstCaseBytes(size_t bytes) const;
+
+  // Aborts unless all bookkeeping agrees. Slow; for tests.
+  void CheckInvariants() const;
+
+ private:
+  // A part of a placement while its memory is being got: live for the time
+  // being, so that nothing else can have it.
+  struct Claim {
+    Range* range;
+    RangeState before;
+    bool mapped;
+  };
+  using Claims = absl::InlinedVector<Claim, 4>;
+
+  size_t live_chunks() const { return chunks_.mapped() - map_.idle_chunks(); }
+
+  absl::StatusOr<Range*> AllocateUnmapped(size_t bytes);
+  absl::StatusOr<std::optional<Placement>> Place(size_t bytes,
+                                                 size_t max_chunks);
+  absl::StatusOr<Range*> Back(const Placement& placement, size_t bytes);
+  Claims MakeClaims(const Placement& placement, size_t bytes);
+  absl::Status MapClaims(Claims& claims);
+  void Unclaim(const Claims& claims);
+
+  absl::StatusOr<bool> CreateSpare(size_t count);
+  absl::Status UnmapIdle(size_t count);
+  absl::Status DestroySpare(size_t count);
+  absl::Status Grow(size_t bytes);
+
+  Device& device_;
+  Ledger& ledger_;
+  ChunkTable chunks_;
+  AddressMap map_;
+};
+
+}  // namespace rekindle

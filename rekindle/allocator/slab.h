@@ -1,0 +1,78 @@
+// SPDX-License-Identifier: Apache-2.0
+// Small blocks, cut from pages of one size each.
+#pragma once
+
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <vector>
+
+#include "absl/container/btree_map.h"
+#include "absl/status/statusor.h"
+#include "rekindle/allocator/arena.h"
+#include "rekindle/device/device.h"
+
+namespace rekindle {
+
+// A block of an arena cut into slots of one size class.
+struct SlabPage {
+  Range* range = nullptr;
+  size_t size_class = 0;
+  std::vector<uint32_t> free_slots;  // the last is taken first
+  size_t slots = 0;
+};
+
+// Blocks of up to `limit` bytes without a chunk, or even 512 bytes, each. Size
+// classes are multiples of 256 that grow by a quarter or a half; a request
+// takes the smallest that holds it. Of several pages with room the one at the
+// lowest address is used, so that the others empty; a page without blocks goes
+// back to the arena at once. Thread-compatible.
+class SlabPool {
+ public:
+  static constexpr size_t kAlignment = 256;
+
+  // REQUIRES: page_bytes is a multiple of Arena::kAlignment and at least
+  // `limit` rounded up to kAlignment. `arena` outlives the pool.
+  SlabPool(Arena& arena, size_t limit, size_t page_bytes);
+  SlabPool(const SlabPool&) = delete;
+  SlabPool& operator=(const SlabPool&) = delete;
+
+  size_t limit() const { return limit_; }
+  size_t page_bytes() const { return page_bytes_; }
+
+  struct Slot {
+    SlabPage* page = nullptr;
+    DeviceAddress address = 0;
+  };
+
+  // A free slot for `bytes`; page is nullptr if the arena has no room for a
+  // new page. REQUIRES: 0 < bytes <= limit.
+  absl::StatusOr<Slot> Allocate(size_t bytes);
+
+  // Ends a block that Allocate returned.
+  void Free(Slot slot);
+
+  // Bytes of the slot that a block of `bytes` gets.
+  size_t SlotBytes(size_t bytes) const;
+
+  // Aborts unless all bookkeeping agrees. Slow; for tests.
+  void CheckInvariants() const;
+
+ private:
+  size_t ClassOf(size_t bytes) const;
+  absl::StatusOr<SlabPage*> NewPage(size_t size_class);
+
+  struct SizeClass {
+    size_t bytes = 0;
+    absl::btree_map<DeviceAddress, SlabPage*> with_room;
+  };
+
+  Arena& arena_;
+  const size_t limit_;
+  const size_t page_bytes_;
+  std::vector<SizeClass> classes_;
+  std::vector<uint8_t> class_of_;  // by size in units of kAlignment, less one
+  absl::btree_map<DeviceAddress, std::unique_ptr<SlabPage>> pages_;
+};
+
+}  // namespace rekindle

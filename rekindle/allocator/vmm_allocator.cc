@@ -1,0 +1,152 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/allocator/vmm_allocator.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "absl/memory/memory.h"
+#include "absl/strings/str_cat.h"
+#include "rekindle/base/check.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+namespace {
+
+constexpr size_t kUsualPage = 64 * kKiB;
+
+absl::Status CheckOptions(const Device& device,
+                          const VmmAllocatorOptions& options) {
+  const size_t unit = std::max(device.granularity(), Arena::kAlignment);
+  if (options.chunk_bytes % unit != 0) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "chunk_bytes ", options.chunk_bytes, " is not a multiple of ", unit));
+  }
+  const size_t page = options.slab_page_bytes;
+  if (page != 0 &&
+      (page % Arena::kAlignment != 0 || page < options.small_block_limit)) {
+    return absl::InvalidArgumentError(absl::StrCat(
+        "slab_page_bytes ", page, " is not a multiple of ", Arena::kAlignment,
+        " and at least small_block_limit, ", options.small_block_limit));
+  }
+  if (options.small_block_limit > kMiB) {
+    return absl::InvalidArgumentError(absl::StrCat("small_block_limit ",
+                                                   options.small_block_limit,
+                                                   " is more than 1 MiB"));
+  }
+  return absl::OkStatus();
+}
+
+}  // namespace
+
+absl::StatusOr<std::unique_ptr<VmmAllocator>> VmmAllocator::Create(
+    Device& device, const VmmAllocatorOptions& options) {
+  RK_RETURN_IF_ERROR(CheckOptions(device, options));
+  VmmAllocatorOptions complete = options;
+  if (complete.chunk_bytes == 0) {
+    complete.chunk_bytes = std::max(device.granularity(), Arena::kAlignment);
+  }
+  if (complete.slab_page_bytes == 0) {
+    const size_t usual =
+        RoundUp(std::min(kUsualPage, complete.chunk_bytes), Arena::kAlignment);
+    complete.slab_page_bytes =
+        std::max(usual, RoundUp(complete.small_block_limit, Arena::kAlignment));
+  }
+  auto allocator = absl::WrapUnique(new VmmAllocator(device, complete));
+  RK_RETURN_IF_ERROR(allocator->arena_.Open());
+  return allocator;
+}
+
+VmmAllocator::VmmAllocator(Device& device, const VmmAllocatorOptions& options)
+    : device_(device),
+      ledger_(options.budget),
+      arena_(device, ledger_, options.chunk_bytes),
+      slabs_(arena_, options.small_block_limit, options.slab_page_bytes) {}
+
+absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes) {
+  if (bytes == 0) return Block();
+  if (bytes > ledger_.budget()) return std::nullopt;
+  if (IsSmall(bytes)) {
+    RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot, slabs_.Allocate(bytes));
+    if (slot.page != nullptr) {
+      return Register(slot.address, {bytes, nullptr, slot.page});
+    }
+  }
+  RK_ASSIGN_OR_RETURN(Range* const range,
+                      arena_.Allocate(RoundUp(bytes, Arena::kAlignment)));
+  if (range == nullptr) return std::nullopt;
+  return Register(range->address, {bytes, range, nullptr});
+}
+
+std::optional<Block> VmmAllocator::Register(DeviceAddress address,
+                                            const LiveBlock& live) {
+  live_.emplace(address, live);
+  requested_bytes_ += live.bytes;
+  ++allocations_;
+  device_.MarkUsed(address, live.bytes);
+  return Block{address, live.bytes};
+}
+
+void VmmAllocator::Free(Block block) {
+  if (block.bytes == 0) return;
+  const auto found = live_.find(block.address);
+  RK_CHECK(found != live_.end() && found->second.bytes == block.bytes,
+           "a live block of this allocator, unchanged");
+  const LiveBlock live = found->second;
+  live_.erase(found);
+  requested_bytes_ -= block.bytes;
+  if (live.page != nullptr) {
+    device_.MarkFree(block.address, slabs_.SlotBytes(block.bytes));
+    slabs_.Free({live.page, block.address});
+  } else {
+    device_.MarkFree(block.address, live.range->bytes);
+    arena_.Free(live.range);
+  }
+}
+
+size_t VmmAllocator::WorstCaseBytes(size_t bytes) const {
+  if (bytes == 0) return 0;
+  return arena_.WorstCaseBytes(IsSmall(bytes) ? slabs_.page_bytes() : bytes);
+}
+
+absl::Status VmmAllocator::SetBudget(size_t bytes) {
+  ledger_.SetBudget(bytes);
+  return arena_.GiveBackExcess();
+}
+
+absl::Status VmmAllocator::Trim() { return arena_.Trim(); }
+
+AllocatorStats VmmAllocator::stats() const {
+  AllocatorStats stats;
+  stats.budget = ledger_.budget();
+  stats.requested_bytes = requested_bytes_;
+  stats.reserved_bytes = arena_.live_bytes();
+  stats.live_physical_bytes = arena_.live_physical_bytes();
+  stats.physical_bytes = ledger_.used();
+  stats.peak_physical_bytes = ledger_.peak();
+  stats.live_blocks = static_cast<int64_t>(live_.size());
+  stats.allocations = allocations_;
+  stats.vmm_calls = arena_.vmm_calls();
+  return stats;
+}
+
+void VmmAllocator::CheckInvariants() const {
+  arena_.CheckInvariants();
+  slabs_.CheckInvariants();
+  size_t requested = 0;
+  for (const auto& [address, live] : live_) {
+    requested += live.bytes;
+    RK_CHECK((live.range == nullptr) != (live.page == nullptr),
+             "a block is a range or a slot");
+    if (live.range == nullptr) continue;
+    RK_CHECK(live.range->address == address &&
+                 live.range->state == RangeState::kLive &&
+                 live.range->bytes >= live.bytes,
+             "a block stands on a live range");
+  }
+  RK_CHECK(requested == requested_bytes_, "requested bytes are counted");
+  RK_CHECK(ledger_.used() <= ledger_.budget() ||
+               ledger_.used() >= arena_.live_physical_bytes(),
+           "physical memory covers the live blocks");
+}
+
+}  // namespace rekindle
