@@ -6,8 +6,10 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 #include <vector>
 
+#include "absl/strings/str_cat.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
 #include "rekindle/ops/host/softmax.h"
@@ -108,6 +110,13 @@ struct Attention::Impl {
 absl::StatusOr<Attention> Attention::Create(const AttentionShape& shape,
                                             HostThreads threads,
                                             MatMulCache& cache) {
+  if (shape.batch < 1 || shape.time < 1 || shape.heads < 1 ||
+      shape.head_dim < 1) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("attention of sizes batch=", shape.batch,
+                     " time=", shape.time, " heads=", shape.heads,
+                     " head_dim=", shape.head_dim, ": all must be >= 1"));
+  }
   Impl impl{shape, threads, {}};
   const Products products(shape, threads, cache);
   for (int64_t begin = 0; begin < shape.time; begin += kBand) {
