@@ -8,6 +8,7 @@
 #include <string>
 
 #include "absl/container/inlined_vector.h"
+#include "absl/status/status.h"
 #include "absl/types/span.h"
 
 namespace rekindle {
@@ -27,9 +28,13 @@ struct Spec {
   // `n` bytes of a type that Rekindle does not know.
   static Spec Bytes(size_t n);
 
-  // Product of the dimensions; 1 for a scalar (no dimensions).
+  // Product of the dimensions; 1 for a scalar (no dimensions). Of a spec that
+  // is not valid: some number, without undefined behaviour.
   int64_t elements() const;
   size_t bytes() const;
+
+  // InvalidArgument for a negative dimension or more than 2^62 bytes.
+  absl::Status Validate() const;
 
   friend bool operator==(const Spec& a, const Spec& b) {
     return a.dtype == b.dtype && a.shape == b.shape;

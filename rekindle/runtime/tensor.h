@@ -18,6 +18,7 @@ namespace rekindle {
 
 namespace internal {
 class Core;
+struct Pin;
 struct Variable;
 }  // namespace internal
 
@@ -41,12 +42,9 @@ class ReadGuard {
   void End();
 
  private:
-  friend class Tensor;
-  std::shared_ptr<internal::Core> core_;
-  // Keeps the value that is pinned; the tensor may move on to a newer one.
-  std::shared_ptr<internal::Variable> pinned_;
+  friend class internal::Core;
+  std::shared_ptr<internal::Pin> pin_;
   DeviceAddress address_ = 0;
-  Stream stream_;
 };
 
 // As ReadGuard, for changing the bytes of a constant in place.
@@ -64,7 +62,7 @@ class WriteGuard {
   void End() { guard_.End(); }
 
  private:
-  friend class Tensor;
+  friend class internal::Core;
   ReadGuard guard_;
 };
 

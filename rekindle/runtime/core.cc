@@ -1,0 +1,261 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/runtime/core.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rekindle/allocator/vmm_allocator.h"
+#include "rekindle/base/check.h"
+#include "rekindle/base/status_macros.h"
+#include "rekindle/base/units.h"
+#include "rekindle/evictor/policies.h"
+#include "rekindle/runtime/exhaustion.h"
+#include "rekindle/runtime/named_error.h"
+#include "rekindle/runtime/oom_snapshot.h"
+#include "rekindle/runtime/open_device.h"
+
+namespace rekindle::internal {
+namespace {
+
+// No more than the device has.
+size_t LimitToDevice(size_t budget, const Device& device, const Log& log) {
+  const size_t total = device.memory_info().total;
+  if (budget <= total) return budget;
+  log.Warning(absl::StrCat("a budget of ", FormatBytes(budget),
+                           " is more than the device has; it becomes ",
+                           FormatBytes(total)));
+  return total;
+}
+
+}  // namespace
+
+Core::Section::Section(Core& core) : core_(core) { core.gate_.Enter(); }
+
+Core::Section::~Section() {
+  core_.EndLate();
+  const std::vector<std::function<void()>> deleters =
+      std::exchange(core_.late_deleters_, {});
+  core_.gate_.Leave();
+  for (const std::function<void()>& deleter : deleters) deleter();
+}
+
+absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
+  if (options.pin_wait < std::chrono::milliseconds(0)) {
+    return absl::InvalidArgumentError("pin_wait must not be negative");
+  }
+  RK_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
+                      MakePolicy(options.policy));
+  std::shared_ptr<Device> device = options.custom_device;
+  if (device == nullptr) {
+    RK_ASSIGN_OR_RETURN(device, OpenDevice(options.device));
+  }
+  const Log log(static_cast<LogLevel>(options.log_level));
+  VmmAllocatorOptions allocator_options;
+  allocator_options.budget = LimitToDevice(
+      options.budget.Resolve(device->memory_info()), *device, log);
+  allocator_options.chunk_bytes = options.chunk_bytes;
+  log.Info(absl::StrCat("device ", device->name(), ", budget ",
+                        FormatBytes(allocator_options.budget), ", policy ",
+                        policy->name()));
+  RK_ASSIGN_OR_RETURN(std::unique_ptr<Allocator> allocator,
+                      VmmAllocator::Create(*device, allocator_options));
+  return std::shared_ptr<Core>(new Core(std::move(options), std::move(device),
+                                        std::move(allocator),
+                                        std::move(policy)));
+}
+
+Core::Core(RuntimeOptions options, std::shared_ptr<Device> device,
+           std::unique_ptr<Allocator> allocator, std::unique_ptr<Policy> policy)
+    : options_(std::move(options)),
+      log_(static_cast<LogLevel>(options_.log_level)),
+      device_(std::move(device)),
+      counting_(dynamic_cast<CountingDevice*>(device_.get())),
+      allocator_(std::move(allocator)),
+      engine_(
+          std::make_unique<Engine>(*device_, *allocator_, std::move(policy))) {}
+
+Core::~Core() {
+  // The gate, because the engine's end lets go of adopted memory and kernels.
+  Section section(*this);
+  engine_.reset();
+  if (!event_.has_value()) return;
+  const absl::Status status = device_->DestroyEvent(*event_);
+  if (!status.ok()) log_.Warning(status.message());
+}
+
+absl::Status Core::BeginStep(Site site) {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  const Label label = MakeLabel("begin step", site);
+  const Deadline deadline = PinDeadline();
+  Section section(*this);
+  absl::Status status;
+  do {
+    kernel_failed_ = false;
+    status = engine_->DetachAll();
+  } while (WaitForPins(status, deadline));
+  if (!status.ok()) status = Explain(status, label);
+  ++steps_;
+  const absl::Status first = TakeFirstError();
+  return first.ok() ? status : first;
+}
+
+absl::Status Core::SetBudget(size_t bytes) {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  if (bytes == 0) {
+    return absl::InvalidArgumentError("a budget must be above zero");
+  }
+  Section section(*this);
+  const absl::Status status =
+      engine_->SetBudget(LimitToDevice(bytes, *device_, log_));
+  gate_.NotifyAll();
+  return status;
+}
+
+RuntimeStats Core::Stats() {
+  RuntimeStats stats;
+  if (gate_.InsideThisThread()) return stats;
+  Section section(*this);
+  stats.engine = engine_->stats();
+  stats.allocator = allocator_->stats();
+  stats.device = device_->memory_info();
+  stats.device_calls = device_->counters();
+  stats.steps = steps_;
+  return stats;
+}
+
+absl::StatusOr<size_t> Core::MinimumBudget() {
+  return absl::UnimplementedError("MinimumBudget");
+}
+
+void Core::CheckInvariants() {
+  RK_CHECK(!gate_.InsideThisThread(), "called from a kernel");
+  Section section(*this);
+  EndLate();
+  engine_->CheckInvariants();
+  allocator_->CheckInvariants();
+}
+
+absl::Status Core::RefuseInKernel() const {
+  if (!gate_.InsideThisThread()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      "a kernel must not call the runtime that runs it");
+}
+
+Label Core::MakeLabel(const std::string& name, Site site) const {
+  return {scopes_.Qualify(name), site.file, site.line};
+}
+
+absl::Status Core::Note(absl::Status status) {
+  MutexLock lock(error_mutex_);
+  if (first_error_.ok()) first_error_ = status;
+  return status;
+}
+
+absl::Status Core::TakeFirstError() {
+  MutexLock lock(error_mutex_);
+  return std::exchange(first_error_, absl::OkStatus());
+}
+
+Tensor Core::MakeTensor(const Spec& spec, StorageId storage, Kind kind) {
+  Tensor tensor;
+  tensor.core_ = shared_from_this();
+  tensor.variable_ =
+      std::make_shared<Variable>(tensor.core_, storage, spec.bytes(), kind);
+  tensor.spec_ = spec;
+  tensor.status_ = absl::OkStatus();
+  return tensor;
+}
+
+Tensor Core::Carry(const Spec& spec, absl::Status status) {
+  Tensor tensor;
+  tensor.core_ = shared_from_this();
+  tensor.spec_ = spec;
+  tensor.status_ = std::move(status);
+  return tensor;
+}
+
+Tensor Core::Failed(const Spec& spec, absl::Status status) {
+  return Carry(spec, Note(std::move(status)));
+}
+
+Core::Deadline Core::PinDeadline() const {
+  return std::chrono::steady_clock::now() + options_.pin_wait;
+}
+
+bool Core::IsShortfall(const absl::Status& status) const {
+  return absl::IsResourceExhausted(status) && !kernel_failed_;
+}
+
+bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
+  if (status.ok() || !IsShortfall(status)) return false;
+  EndLate();
+  const std::thread::id self = std::this_thread::get_id();
+  if (std::all_of(pins_.begin(), pins_.end(),
+                  [self](const auto& pin) { return pin.first == self; })) {
+    return false;
+  }
+  return gate_.WaitUntil(deadline);
+}
+
+absl::Status Core::Explain(const absl::Status& status, const Label& label) {
+  const std::optional<Shortfall>& shortfall = engine_->last_shortfall();
+  if (!IsShortfall(status) || !shortfall.has_value()) {
+    if (kernel_failed_) return status;  // names its call already
+    return Named(label, status);
+  }
+  std::string message = ExhaustionMessage(*shortfall, label, steps_);
+  absl::StrAppend(&message, WriteSnapshot(message));
+  return absl::ResourceExhaustedError(message);
+}
+
+std::string Core::WriteSnapshot(const std::string& message) const {
+  if (options_.snapshot_directory.empty()) return "";
+  const absl::StatusOr<std::string> path = WriteOomSnapshot(
+      options_.snapshot_directory, {message, steps_, engine_->Storages(),
+                                    engine_->stats(), allocator_->stats()});
+  if (path.ok()) return absl::StrCat(" Snapshot: ", *path, ".");
+  return absl::StrCat(" No snapshot: ", path.status().message(), ".");
+}
+
+void Core::DropReference(StorageId storage) {
+  if (gate_.InsideThisThread()) {
+    gate_.AssertInside();
+    return PutAside({storage, /*pinned=*/false});
+  }
+  Section section(*this);
+  PutAside({storage, /*pinned=*/false});
+}
+
+void Core::EndPin(const Pin& pin) {
+  if (gate_.InsideThisThread()) {
+    gate_.AssertInside();
+    return ReleasePin(pin);
+  }
+  Section section(*this);
+  ReleasePin(pin);
+}
+
+void Core::PutAside(Late late) { late_.push_back(late); }
+
+void Core::ReleasePin(const Pin& pin) {
+  const absl::Status status = Order(Stream{}, pin.stream);
+  if (!status.ok()) Note(status).IgnoreError();
+  const auto count = pins_.find(pin.thread);
+  if (--count->second == 0) pins_.erase(count);
+  PutAside({pin.storage, /*pinned=*/true});
+}
+
+void Core::EndLate() {
+  if (late_.empty()) return;
+  while (!late_.empty()) {
+    // Ending one may put aside more: what its kernel had captured.
+    for (const Late& late : std::exchange(late_, {})) {
+      if (late.pinned) engine_->Unpin(late.storage);
+      engine_->DropReference(late.storage);
+    }
+  }
+  gate_.NotifyAll();
+}
+
+}  // namespace rekindle::internal

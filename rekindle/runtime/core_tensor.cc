@@ -1,0 +1,126 @@
+// SPDX-License-Identifier: Apache-2.0
+// What handles ask of the core.
+#include <algorithm>
+#include <utility>
+
+#include "absl/strings/str_cat.h"
+#include "rekindle/base/status_macros.h"
+#include "rekindle/runtime/core.h"
+#include "rekindle/runtime/named_error.h"
+
+namespace rekindle::internal {
+
+absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
+                                     Site site) {
+  const Label by = MakeLabel("read", site);
+  RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
+  const Deadline deadline = PinDeadline();
+  Section section(*this);
+  const Variable& variable = *tensor.variable_;
+  absl::StatusOr<DeviceAddress> address;
+  do {
+    kernel_failed_ = false;
+    address = engine_->Pin(variable.storage, by);
+  } while (WaitForPins(address.status(), deadline));
+  if (!address.ok()) return Explain(address.status(), by);
+  engine_->AddReference(variable.storage);
+  return MakeGuard(variable.storage, *address + tensor.offset_, stream, by);
+}
+
+absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
+                                       Site site) {
+  const Label by = MakeLabel("write", site);
+  RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
+  const Deadline deadline = PinDeadline();
+  Section section(*this);
+  Variable& variable = *tensor.variable_;
+  absl::StatusOr<Engine::Writable> writable;
+  do {
+    kernel_failed_ = false;
+    writable = engine_->PinForWrite(variable.storage, by);
+  } while (WaitForPins(writable.status(), deadline));
+  if (!writable.ok()) return Explain(writable.status(), by);
+  variable.storage = writable->storage;
+  engine_->AddReference(variable.storage);
+  WriteGuard guard;
+  RK_ASSIGN_OR_RETURN(
+      guard.guard_, MakeGuard(variable.storage,
+                              writable->address + tensor.offset_, stream, by));
+  return guard;
+}
+
+absl::StatusOr<ReadGuard> Core::MakeGuard(StorageId storage,
+                                          DeviceAddress address, Stream stream,
+                                          const Label& by) {
+  const absl::Status status = Order(stream, Stream{});
+  if (!status.ok()) {
+    PutAside({storage, /*pinned=*/true});
+    return Named(by, status);
+  }
+  ReadGuard guard;
+  guard.pin_ = std::make_shared<Pin>(shared_from_this(), storage, stream);
+  guard.address_ = address;
+  ++pins_[guard.pin_->thread];
+  return guard;
+}
+
+absl::Status Core::Order(Stream later, Stream earlier) {
+  if (later == earlier) return absl::OkStatus();
+  if (!event_.has_value()) {
+    RK_ASSIGN_OR_RETURN(event_, device_->CreateEvent());
+  }
+  RK_RETURN_IF_ERROR(device_->Record(*event_, earlier));
+  return device_->StreamWait(later, *event_);
+}
+
+absl::Status Core::ToHost(const Tensor& tensor, void* to, size_t bytes,
+                          Site site) {
+  if (bytes != tensor.bytes()) {
+    return Named(MakeLabel("read", site),
+                 absl::InvalidArgumentError(absl::StrCat(
+                     "room for ", bytes, " bytes, but ", ToString(tensor.spec_),
+                     " has ", tensor.bytes())));
+  }
+  RK_ASSIGN_OR_RETURN(const ReadGuard guard, Read(tensor, Stream{}, site));
+  if (bytes == 0) return absl::OkStatus();
+  return device_->CopyToHost(to, guard.address(), bytes, Stream{});
+}
+
+Tensor Core::Snapshot(const Tensor& tensor) {
+  const absl::Status status = RefuseInKernel();
+  if (!status.ok()) return Failed(tensor.spec_, status);
+  Section section(*this);
+  const Variable& variable = *tensor.variable_;
+  engine_->AddReference(variable.storage);
+  Tensor snapshot = tensor;
+  snapshot.variable_ = std::make_shared<Variable>(
+      tensor.core_, variable.storage, variable.bytes, variable.kind);
+  return snapshot;
+}
+
+absl::Status Core::Detach(const Tensor& tensor, Site site) {
+  const Label by = MakeLabel("detach", site);
+  RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
+  const Deadline deadline = PinDeadline();
+  Section section(*this);
+  absl::Status status;
+  do {
+    kernel_failed_ = false;
+    status = engine_->Detach(tensor.variable_->storage);
+  } while (WaitForPins(status, deadline));
+  return status.ok() ? status : Explain(status, by);
+}
+
+bool Core::Evict(const Tensor& tensor) {
+  if (gate_.InsideThisThread()) return false;
+  Section section(*this);
+  return engine_->Evict(tensor.variable_->storage);
+}
+
+bool Core::IsResident(const Tensor& tensor) {
+  if (gate_.InsideThisThread()) return false;
+  Section section(*this);
+  return engine_->IsResident(tensor.variable_->storage);
+}
+
+}  // namespace rekindle::internal

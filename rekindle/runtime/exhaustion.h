@@ -1,0 +1,18 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstdint>
+#include <string>
+
+#include "rekindle/engine/shortfall.h"
+#include "rekindle/engine/types.h"
+
+namespace rekindle::internal {
+
+// The error of a request that does not fit: ToString(shortfall) with the step
+// (steps count from 1; 0: none was begun) and, if it was another one that
+// could not run, with what was asked for. Ends in a period.
+std::string ExhaustionMessage(const Shortfall& shortfall, const Label& asked,
+                              int64_t step);
+
+}  // namespace rekindle::internal

@@ -1,0 +1,43 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/runtime/open_device.h"
+
+#include "absl/algorithm/container.h"
+#include "absl/strings/ascii.h"
+#include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
+#include "rekindle/base/status_macros.h"
+#include "rekindle/device/counting/counting_device.h"
+#include "rekindle/device/host/host_device.h"
+
+namespace rekindle::internal {
+
+bool IsCudaName(const std::string& name) {
+  absl::string_view number = name;
+  if (!absl::ConsumePrefix(&number, "cuda:")) return false;
+  return !number.empty() && number.size() <= 4 &&
+         absl::c_all_of(number, absl::ascii_isdigit);
+}
+
+absl::StatusOr<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
+  // "auto" is the host for as long as there is no backend for GPUs.
+  if (name == "host" || name == "auto") {
+    RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, HostDevice::Create({}));
+    return device;
+  }
+  if (name == "counting") {
+    RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
+                        CountingDevice::Create({}));
+    return device;
+  }
+  if (IsCudaName(name)) {
+    return absl::UnavailableError(
+        absl::StrCat("cannot open device ", name,
+                     ": this build of Rekindle has no CUDA backend"));
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat("\"", name,
+                   "\" is not a device: accepted are auto, host, counting and "
+                   "cuda:0"));
+}
+
+}  // namespace rekindle::internal
