@@ -21,12 +21,12 @@ bool IsCudaName(const std::string& name) {
 absl::StatusOr<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
   // "auto" is the host for as long as there is no backend for GPUs.
   if (name == "host" || name == "auto") {
-    RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, HostDevice::Create({}));
+    RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, HostDevice::Open({}));
     return device;
   }
   if (name == "counting") {
     RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device,
-                        CountingDevice::Create({}));
+                        CountingDevice::Open({}));
     return device;
   }
   if (IsCudaName(name)) {

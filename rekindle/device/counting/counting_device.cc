@@ -9,7 +9,7 @@
 
 namespace rekindle {
 
-absl::StatusOr<std::unique_ptr<CountingDevice>> CountingDevice::Create(
+absl::StatusOr<std::unique_ptr<CountingDevice>> CountingDevice::Open(
     const CountingDeviceOptions& options) {
   const size_t granularity = options.granularity;
   if (granularity < 256 || (granularity & (granularity - 1)) != 0) {

@@ -39,7 +39,7 @@ struct CountingDeviceOptions {
 class CountingDevice : public SynchronousDevice {
  public:
   // Errors: InvalidArgument for an option out of range.
-  static absl::StatusOr<std::unique_ptr<CountingDevice>> Create(
+  static absl::StatusOr<std::unique_ptr<CountingDevice>> Open(
       const CountingDeviceOptions& options);
 
   // The virtual clock: starts at zero, moved by Advance and by the verbs.

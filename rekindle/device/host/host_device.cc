@@ -57,7 +57,7 @@ absl::Status Seal(absl::string_view verb, DeviceAddress address, size_t bytes) {
 
 }  // namespace
 
-absl::StatusOr<std::unique_ptr<HostDevice>> HostDevice::Create(
+absl::StatusOr<std::unique_ptr<HostDevice>> HostDevice::Open(
     const HostDeviceOptions& options) {
   const size_t granularity = options.granularity;
   if (granularity == 0 || (granularity & (granularity - 1)) != 0 ||

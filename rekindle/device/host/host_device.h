@@ -45,7 +45,7 @@ class HostDevice : public SynchronousDevice {
 
   // Errors: InvalidArgument for an option out of range, Unavailable where the
   // system has no memfd.
-  static absl::StatusOr<std::unique_ptr<HostDevice>> Create(
+  static absl::StatusOr<std::unique_ptr<HostDevice>> Open(
       const HostDeviceOptions& options);
 
   // Gives back whatever was not.
