@@ -30,7 +30,7 @@ struct CountingDeviceOptions {
   size_t capacity = size_t{1} << 40;
   // A power of two, at least 256.
   size_t granularity = 2 * kMiB;
-  LatencyModel latency;
+  LatencyModel latency = {};
 };
 
 // Keeps every rule of the contract but has no bytes: copies move nothing and
