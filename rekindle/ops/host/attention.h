@@ -5,6 +5,7 @@
 //   out = probs v.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <memory>

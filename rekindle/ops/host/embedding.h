@@ -2,6 +2,7 @@
 // Token plus position embedding.
 #pragma once
 
+#include <compare>
 #include <cstdint>
 
 #include "absl/status/status.h"

@@ -2,6 +2,7 @@
 // Matrix products, by oneDNN.
 #pragma once
 
+#include <compare>
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -28,10 +28,9 @@
 #endif
 
 // Before a loop: iterations do not depend on each other, because arrays are
-// either the same or do not overlap.
-#if defined(__clang__)
-#define RK_HOST_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
-#elif defined(__GNUC__)
+// either the same or do not overlap. (clang finds out at run time, and would
+// warn about every such loop that it does not vectorize.)
+#if defined(__GNUC__) && !defined(__clang__)
 #define RK_HOST_INDEPENDENT _Pragma("GCC ivdep")
 #else
 #define RK_HOST_INDEPENDENT
