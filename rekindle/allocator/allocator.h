@@ -30,6 +30,7 @@ struct AllocatorStats {
   int64_t live_blocks = 0;
   int64_t allocations = 0;
   int64_t vmm_calls = 0;  // create, destroy, map, unmap
+  int64_t refusals = 0;   // times the device had less than the budget allows
 };
 
 // Thread-compatible. All addresses and sizes are bookkeeping: an allocator
@@ -50,8 +51,10 @@ class Allocator {
   // queued later. REQUIRES: a live block of this allocator, unchanged.
   virtual void Free(Block block) = 0;
 
-  // The most physical memory by which one more block of `bytes` can raise
-  // live_physical_bytes, wherever it is put.
+  // The most physical memory that can lie under one block of `bytes`, wherever
+  // it is put. If live_physical_bytes and this sum for further blocks stay
+  // under the budget, these blocks can be had, one after another; and however
+  // the blocks now live came to lie, they are under no more than their sum.
   virtual size_t WorstCaseBytes(size_t bytes) const = 0;
 
   // Limits physical memory from now on. Cached memory above the new budget is

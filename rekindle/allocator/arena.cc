@@ -21,11 +21,13 @@ constexpr size_t kAddressesPerByte = 8;
 
 }  // namespace
 
-Arena::Arena(Device& device, Ledger& ledger, size_t chunk_bytes)
+Arena::Arena(Device& device, Ledger& ledger, size_t chunk_bytes,
+             size_t tight_limit)
     : device_(device),
       ledger_(ledger),
       chunks_(device, ledger, chunk_bytes),
-      map_(chunk_bytes) {
+      map_(chunk_bytes),
+      placer_(map_, std::max(tight_limit, chunk_bytes)) {
   RK_CHECK(
       chunk_bytes % device.granularity() == 0 && chunk_bytes % kAlignment == 0,
       "chunks are aligned");
@@ -49,11 +51,12 @@ absl::Status Arena::Grow(size_t bytes) {
   }
 }
 
+// The worst start is one alignment unit before the end of a chunk.
 size_t Arena::WorstCaseBytes(size_t bytes) const {
-  if (bytes > std::numeric_limits<size_t>::max() - chunk_bytes()) {
-    return RoundDown(bytes, chunk_bytes());
-  }
-  return RoundUp(bytes, chunk_bytes());
+  constexpr size_t kMost = std::numeric_limits<size_t>::max();
+  if (bytes > kMost - 2 * chunk_bytes()) return kMost;
+  return placer_.MostChunks(RoundUp(bytes, kAlignment), kAlignment) *
+         chunk_bytes();
 }
 
 absl::StatusOr<Range*> Arena::Allocate(size_t bytes) {
@@ -61,12 +64,13 @@ absl::StatusOr<Range*> Arena::Allocate(size_t bytes) {
   // Above a lowered budget even a block that needs no more memory would keep
   // chunks from being given back.
   if (live_physical_bytes() > ledger_.budget()) return nullptr;
-  if (const std::optional<Placement> found = FindMapped(map_, bytes)) {
+  if (const std::optional<Placement> found = placer_.FindMapped(bytes)) {
     return map_.Assign(found->first, found->address, bytes, RangeState::kLive);
   }
   absl::StatusOr<Range*> range = AllocateUnmapped(bytes);
-  if (absl::IsResourceExhausted(range.status())) return nullptr;
-  return range;
+  if (!absl::IsResourceExhausted(range.status())) return range;
+  ++refusals_;  // of addresses or mappings
+  return nullptr;
 }
 
 absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
@@ -82,6 +86,7 @@ absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
   RK_ASSIGN_OR_RETURN(const bool refused,
                       CreateSpare(placement->unmapped_chunks));
   if (refused) {
+    ++refusals_;
     RK_ASSIGN_OR_RETURN(placement, Place(bytes, chunks_.created()));
     if (!placement.has_value()) return nullptr;
   }
@@ -94,13 +99,13 @@ absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
 absl::StatusOr<std::optional<Placement>> Arena::Place(size_t bytes,
                                                       size_t max_chunks) {
   const size_t max_new = max_chunks - std::min(max_chunks, live_chunks());
-  std::optional<Placement> placement = FindAny(map_, bytes, max_new);
+  std::optional<Placement> placement = placer_.FindAny(bytes, max_new);
   if (placement.has_value() || bytes > max_new * chunk_bytes()) {
     return placement;
   }
   // Live blocks have cut all addresses into stretches that are too short.
   RK_RETURN_IF_ERROR(Grow(bytes));
-  return FindAny(map_, bytes, max_new);
+  return placer_.FindAny(bytes, max_new);
 }
 
 // Creates chunks until `count` are spare or the budget has no room. True if
@@ -196,7 +201,8 @@ absl::Status Arena::DestroySpare(size_t count) {
   return absl::OkStatus();
 }
 
-// Makes `count` idle chunks spare. REQUIRES: there are as many.
+// Makes `count` idle chunks spare: the ends of the largest cached ranges, since
+// what is left of those still fits most requests. REQUIRES: there are as many.
 absl::Status Arena::UnmapIdle(size_t count) {
   if (count == 0) return absl::OkStatus();
   struct Run {
@@ -206,15 +212,15 @@ absl::Status Arena::UnmapIdle(size_t count) {
   };
   std::vector<Run> runs;
   const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
-  for (auto it = cached.lower_bound({chunk_bytes(), 0, nullptr}); count > 0;
-       ++it) {
-    RK_CHECK(it != cached.end(), "as many idle chunks as asked for");
-    const DeviceAddress begin = RoundUp(it->address, chunk_bytes());
-    const DeviceAddress end = RoundDown(it->range->end(), chunk_bytes());
+  for (auto largest = cached.rbegin(); count > 0; ++largest) {
+    RK_CHECK(largest != cached.rend(), "as many idle chunks as asked for");
+    Range* const range = largest->range;
+    const DeviceAddress begin = RoundUp(range->address, chunk_bytes());
+    const DeviceAddress end = RoundDown(range->end(), chunk_bytes());
     if (begin >= end) continue;
     const size_t chunks = std::min(count, (end - begin) / chunk_bytes());
     const size_t bytes = chunks * chunk_bytes();
-    runs.push_back({it->range, end - bytes, bytes});
+    runs.push_back({range, end - bytes, bytes});
     count -= chunks;
   }
   RK_RETURN_IF_ERROR(chunks_.Synchronize());

@@ -12,7 +12,7 @@
 #include "rekindle/allocator/address_map.h"
 #include "rekindle/allocator/chunk_table.h"
 #include "rekindle/allocator/ledger.h"
-#include "rekindle/allocator/placement.h"
+#include "rekindle/allocator/placer.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -34,9 +34,10 @@ class Arena {
   // The unit of splitting and the alignment of blocks.
   static constexpr size_t kAlignment = 512;
 
+  // `tight_limit`: see Placer; at least one chunk.
   // REQUIRES: chunk_bytes is a multiple of the device's granularity and of
   // kAlignment. Both `device` and `ledger` outlive the arena.
-  Arena(Device& device, Ledger& ledger, size_t chunk_bytes);
+  Arena(Device& device, Ledger& ledger, size_t chunk_bytes, size_t tight_limit);
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
@@ -63,8 +64,10 @@ class Arena {
   // Memory under live blocks.
   size_t live_physical_bytes() const { return live_chunks() * chunk_bytes(); }
   int64_t vmm_calls() const { return chunks_.vmm_calls(); }
+  // Times the device had no more of what the budget allowed.
+  int64_t refusals() const { return refusals_; }
 
-  // The most by which `bytes` more can raise live_physical_bytes.
+  // The most memory that can lie under a range of `bytes`.
   size_t WorstCaseBytes(size_t bytes) const;
 
   // Aborts unless all bookkeeping agrees. Slow; for tests.
@@ -99,6 +102,8 @@ class Arena {
   Ledger& ledger_;
   ChunkTable chunks_;
   AddressMap map_;
+  Placer placer_;
+  int64_t refusals_ = 0;
 };
 
 }  // namespace rekindle

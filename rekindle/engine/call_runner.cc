@@ -52,7 +52,8 @@ absl::StatusOr<bool> CallRunner::RunAgain(Call& call) {
   for (size_t i = 0; i < call.mutates.size(); ++i) {
     const int input = call.mutates[i];
     updates.push_back({input, call.inputs[static_cast<size_t>(input)],
-                       call.outputs[call.declared_outputs() + i].storage});
+                       call.outputs[call.declared_outputs() + i].storage,
+                       false});
   }
   return Run(call, updates, Mode::kAgain);
 }
@@ -70,10 +71,11 @@ absl::StatusOr<bool> CallRunner::Run(Call& call,
 bool CallRunner::MustCopy(const Update& update, Mode mode,
                           bool copy_for_references) const {
   const Storage& from = *update.from;
-  if (from.pins > 1) return true;  // somebody is reading it
+  // The caller has pinned it once; others are reading it.
+  if (update.keep_old || from.pins > 1) return true;
   // The caller's handle moves on to the new version at the first run.
   const int readers = from.references - (mode == Mode::kFirst ? 1 : 0);
-  if (from.constant()) return readers > 0 || !from.uses.empty();
+  if (from.constant()) return readers > 0;
   return copy_for_references && (readers > 0 || from.plan_uses > 1);
 }
 

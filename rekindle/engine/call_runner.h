@@ -16,11 +16,13 @@
 namespace rekindle {
 
 // A storage that the call updates, and the storage that holds the new value;
-// `to` is null or resident if nobody wants that.
+// `to` is null or resident if nobody wants that. `keep_old`: the old value
+// must stay, whoever seems to need it.
 struct Update {
   int input;
   Storage* from;
   Storage* to;
+  bool keep_old = false;
 };
 
 // Thread-compatible.

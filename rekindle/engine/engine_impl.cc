@@ -139,19 +139,6 @@ absl::Status Engine::Impl::SetBudget(size_t bytes) {
   return absl::OkStatus();
 }
 
-absl::Status Engine::Impl::Free(Storage& constant) {
-  const std::vector<Storage*> dependents = graph_.LiveDependents(constant);
-  if (dependents.empty()) return absl::OkStatus();
-  RK_ASSIGN_OR_RETURN(const bool fit, rematerializer_.PinAll(dependents));
-  if (!fit) return absl::OkStatus();
-  for (Storage* dependent : dependents) {
-    graph_.Detach(*dependent);
-    residency_.Unpin(*dependent);
-  }
-  residency_.Settle();
-  return absl::OkStatus();
-}
-
 absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
                                                            const Label& by) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
@@ -209,56 +196,93 @@ std::vector<Storage*> Engine::Impl::Inputs(const CallSpec& spec) const {
   return inputs;
 }
 
+std::vector<Storage*> Engine::Impl::Dependents(
+    const CallSpec& spec, const std::vector<Storage*>& inputs) {
+  std::vector<Storage*> dependents;
+  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+    for (int index : *indices) {
+      Storage& storage = *inputs[static_cast<size_t>(index)];
+      if (!storage.constant() || storage.uses.empty()) continue;
+      for (Storage* dependent : graph_.LiveDependents(storage)) {
+        dependents.push_back(dependent);
+      }
+    }
+  }
+  return Distinct(dependents);
+}
+
 absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   RK_RETURN_IF_ERROR(Validate(spec));
   const std::vector<Storage*> inputs = Inputs(spec);
-  for (int index : spec.effects) {
-    Storage& storage = *inputs[static_cast<size_t>(index)];
-    RK_ASSIGN_OR_RETURN(const bool fits, MakeConstant(storage));
-    if (!fits) return TooSmall({spec.label, {&storage}, {}, 0});
+  Attempt attempt;
+  const std::vector<Storage*> dependents = Dependents(spec, inputs);
+  if (!dependents.empty()) {
+    RK_ASSIGN_OR_RETURN(attempt, RunDetaching(spec, inputs, dependents));
   }
-  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
-    for (int index : *indices) {
-      Storage& storage = *inputs[static_cast<size_t>(index)];
-      if (storage.constant()) RK_RETURN_IF_ERROR(Free(storage));
-    }
+  if (!attempt.fits) {
+    RK_ASSIGN_OR_RETURN(attempt, RunOnce(spec, inputs, Old::kKeep));
   }
-  const std::vector<Storage*> distinct = Distinct(inputs);
-  const Request request = RequestOf(spec, distinct);
-  RK_ASSIGN_OR_RETURN(bool fits, rematerializer_.PinAll(distinct));
-  if (!fits) return TooSmall(request);
-  absl::StatusOr<CallResult> result = RunPinned(spec, inputs, &fits);
-  for (Storage* input : distinct) residency_.Unpin(*input);
-  if (!fits) return TooSmall(request);
-  return result;
+  if (!attempt.fits) return TooSmall(RequestOf(spec, inputs));
+  return std::move(attempt.result);
 }
 
-absl::StatusOr<CallResult> Engine::Impl::RunPinned(
-    CallSpec& spec, const std::vector<Storage*>& inputs, bool* fits) {
+absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
+    CallSpec& spec, const std::vector<Storage*>& inputs,
+    const std::vector<Storage*>& dependents) {
+  RK_ASSIGN_OR_RETURN(const bool fit, rematerializer_.PinAll(dependents));
+  if (!fit) return Attempt{};
+  const absl::StatusOr<Attempt> attempt = RunOnce(spec, inputs, Old::kDetach);
+  for (Storage* dependent : dependents) {
+    if (attempt.ok() && attempt->fits) graph_.Detach(*dependent);
+    residency_.Unpin(*dependent);
+  }
+  return attempt;
+}
+
+absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
+    CallSpec& spec, const std::vector<Storage*>& inputs, Old old) {
+  const std::vector<Storage*> distinct = Distinct(inputs);
+  RK_ASSIGN_OR_RETURN(const bool resident, rematerializer_.PinAll(distinct));
+  if (!resident) return Attempt{};
   bool lineage = spec.pure;
   for (int index : spec.mutates) {
     lineage = lineage && !inputs[static_cast<size_t>(index)]->constant();
   }
-  const std::vector<int> effects = spec.effects;
   Call& call = graph_.AddCall(spec, inputs, lineage);
-  std::vector<Update> updates;
-  for (size_t i = 0; i < call.mutates.size(); ++i) {
-    const int input = call.mutates[i];
-    updates.push_back({input, inputs[static_cast<size_t>(input)],
-                       call.outputs[call.declared_outputs() + i].storage});
-  }
-  for (int input : effects) {
-    Storage& from = *inputs[static_cast<size_t>(input)];
-    updates.push_back(
-        {input, &from, &graph_.AddStorage(from.bytes, from.kind, from.label)});
-  }
+  const std::vector<Update> updates = Updates(call, spec.effects, inputs, old);
   const absl::StatusOr<bool> done = runner_.RunFirst(call, updates);
-  *fits = !done.ok() || *done;
-  if (done.ok() && *done) return Commit(call, updates, lineage);
-  Abandon(call, updates);
+  Attempt attempt;
+  attempt.fits = done.ok() && *done;
+  if (attempt.fits) {
+    attempt.result = Commit(call, updates, lineage);
+  } else {
+    spec.execute = std::move(call.execute);
+    Abandon(call, updates);
+  }
+  for (Storage* input : distinct) residency_.Unpin(*input);
   if (!done.ok()) return done.status();
-  return absl::ResourceExhaustedError("no room for the outputs");
+  return attempt;
+}
+
+std::vector<Update> Engine::Impl::Updates(const Call& call,
+                                          const std::vector<int>& effects,
+                                          const std::vector<Storage*>& inputs,
+                                          Old old) {
+  std::vector<Update> updates;
+  const auto add = [&](int input, Storage* to) {
+    Storage& from = *inputs[static_cast<size_t>(input)];
+    if (to == nullptr)
+      to = &graph_.AddStorage(from.bytes, from.kind, from.label);
+    const bool keep_old =
+        old == Old::kKeep && from.constant() && !from.uses.empty();
+    updates.push_back({input, &from, to, keep_old});
+  };
+  for (size_t i = 0; i < call.mutates.size(); ++i) {
+    add(call.mutates[i], call.outputs[call.declared_outputs() + i].storage);
+  }
+  for (int input : effects) add(input, nullptr);
+  return updates;
 }
 
 CallResult Engine::Impl::Commit(Call& call, const std::vector<Update>& updates,
@@ -297,7 +321,8 @@ void Engine::Impl::Abandon(Call& call, const std::vector<Update>& updates) {
 
 Engine::Impl::Request Engine::Impl::RequestOf(
     const CallSpec& spec, const std::vector<Storage*>& inputs) const {
-  Request request{spec.label, inputs, spec.output_bytes, spec.workspace_bytes};
+  Request request{spec.label, Distinct(inputs), spec.output_bytes,
+                  spec.workspace_bytes};
   // What is updated may have to be copied.
   for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {

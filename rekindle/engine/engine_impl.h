@@ -43,16 +43,29 @@ class Engine::Impl {
  private:
   absl::Status Validate(const CallSpec& spec) const;
   std::vector<Storage*> Inputs(const CallSpec& spec) const;
-  absl::StatusOr<CallResult> RunPinned(CallSpec& spec,
+  // Referenced or pinned storages that would need the old value of a constant
+  // that the call changes.
+  std::vector<Storage*> Dependents(const CallSpec& spec,
+                                   const std::vector<Storage*>& inputs);
+
+  // What becomes of old values that something still needs.
+  enum class Old { kDetach, kKeep };
+  struct Attempt {
+    bool fits = false;
+    CallResult result;
+  };
+  // Runs the call while `dependents` are pinned, then makes constants of them.
+  absl::StatusOr<Attempt> RunDetaching(CallSpec& spec,
                                        const std::vector<Storage*>& inputs,
-                                       bool* fits);
+                                       const std::vector<Storage*>& dependents);
+  absl::StatusOr<Attempt> RunOnce(CallSpec& spec,
+                                  const std::vector<Storage*>& inputs, Old old);
+  std::vector<Update> Updates(const Call& call, const std::vector<int>& effects,
+                              const std::vector<Storage*>& inputs, Old old);
   CallResult Commit(Call& call, const std::vector<Update>& updates,
                     bool lineage);
   void Abandon(Call& call, const std::vector<Update>& updates);
 
-  // Makes whatever alive depends on a constant independent of it, if the
-  // budget allows; if not, the constant keeps its uses.
-  absl::Status Free(Storage& constant);
   // Makes a storage resident and a constant. False if it does not fit.
   absl::StatusOr<bool> MakeConstant(Storage& storage);
 

@@ -63,7 +63,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
   Call& call = *owned;
   call.id = CallId(next_call_++);
   calls_.emplace(call.id, std::move(owned));
-  call.label = std::make_shared<const Label>(std::move(spec.label));
+  call.label = std::make_shared<const Label>(spec.label);
   call.inputs = inputs;
   for (int index : spec.effects) {
     Storage*& input = call.inputs[static_cast<size_t>(index)];
@@ -75,7 +75,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
       if (input != nullptr) LinkParent(call, *input);
     }
   }
-  call.mutates = std::move(spec.mutates);
+  call.mutates = spec.mutates;
   call.workspace_bytes = spec.workspace_bytes;
   call.cost = spec.cost;
   call.execute = std::move(spec.execute);
@@ -190,15 +190,16 @@ void LineageGraph::Remove(Storage& storage) {
   storages_.erase(storage.id);
 }
 
-std::vector<Call*> LineageGraph::MissingCalls(
-    absl::Span<Storage* const> wanted) {
+std::vector<Call*> LineageGraph::CallsBehind(
+    absl::Span<Storage* const> wanted,
+    absl::FunctionRef<bool(const Storage&)> missing) {
   ++mark_;
   std::vector<Call*> calls;
   std::vector<Storage*> pending(wanted.begin(), wanted.end());
   while (!pending.empty()) {
     Storage& storage = *pending.back();
     pending.pop_back();
-    if (storage.resident()) continue;
+    if (!missing(storage)) continue;
     Call& call = *storage.producer;
     if (call.mark == mark_) continue;
     call.mark = mark_;

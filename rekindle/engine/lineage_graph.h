@@ -8,6 +8,8 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/types/span.h"
 #include "rekindle/engine/records.h"
 #include "rekindle/engine/types.h"
 
@@ -62,9 +64,11 @@ class LineageGraph : public Lineage {
   // happens by itself.
   void RemoveCall(Call& call);
 
-  // The calls that must run, in program order, to make the evicted ones of
-  // `wanted` resident.
-  std::vector<Call*> MissingCalls(absl::Span<Storage* const> wanted);
+  // The calls that would make `wanted`, in program order: producers of what is
+  // `missing`, of what they read and is missing, and so on.
+  std::vector<Call*> CallsBehind(
+      absl::Span<Storage* const> wanted,
+      absl::FunctionRef<bool(const Storage&)> missing);
 
   // Referenced or pinned storages, oldest first, that would need `storage` to
   // be recomputed.

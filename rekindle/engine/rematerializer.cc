@@ -31,6 +31,8 @@ bool AllResident(absl::Span<Storage* const> storages) {
                      [](const Storage* s) { return s->resident(); });
 }
 
+bool IsEvicted(const Storage& storage) { return storage.evicted; }
+
 // Evicted now, or may be evicted at any time.
 bool MayBeMissing(const Storage& storage) {
   return storage.evicted || (!storage.constant() && storage.pins == 0);
@@ -53,7 +55,7 @@ absl::StatusOr<bool> Rematerializer::RunPlan(
     absl::Span<Storage* const> targets) {
   bool reached = true;
   if (!AllResident(targets)) {
-    Plan plan(residency_, graph_.MissingCalls(targets), targets);
+    Plan plan(residency_, graph_.CallsBehind(targets, IsEvicted), targets);
     while (reached && !plan.done()) {
       Call& call = plan.next();
       if (!AllResident(Parents(call))) {
@@ -147,22 +149,7 @@ size_t Rematerializer::BytesUnder(const Storage& storage) const {
 Rematerializer::Needs Rematerializer::AllNeeds(
     absl::Span<Storage* const> targets) {
   Needs needs;
-  // Like LineageGraph::MissingCalls, but through whatever might be given up.
-  std::vector<const Call*> calls;
-  std::vector<Storage*> pending(targets.begin(), targets.end());
-  while (!pending.empty()) {
-    const Storage& storage = *pending.back();
-    pending.pop_back();
-    if (!MayBeMissing(storage)) continue;
-    if (!needs.emplace(storage.producer, 0).second) continue;
-    calls.push_back(storage.producer);
-    for (const Call::Parent& parent : storage.producer->parents) {
-      pending.push_back(parent.storage);
-    }
-  }
-  std::sort(calls.begin(), calls.end(),
-            [](const Call* a, const Call* b) { return a->id < b->id; });
-  for (const Call* call : calls) {
+  for (const Call* call : graph_.CallsBehind(targets, MayBeMissing)) {
     needs[call] = NeedOf(Parents(*call), needs, runner_.WorstCaseBytes(*call));
   }
   return needs;

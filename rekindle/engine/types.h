@@ -75,9 +75,10 @@ struct CallSpec {
   // reference to each (see Engine::Run). A storage named here may be given
   // more than once; every occurrence then sees the update.
   std::vector<int> mutates;
-  // Indices into `inputs` of constants that the call updates as a side effect
-  // on which its other outputs do not depend (running statistics). Happens at
-  // the first run only: a recomputation writes to zeroed scratch instead.
+  // Indices into `inputs` of what the call updates as a side effect on which
+  // its other outputs do not depend (running statistics); constants afterwards.
+  // Happens at the first run only: a recomputation writes to zeroed scratch
+  // instead.
   std::vector<int> effects;
   size_t workspace_bytes = 0;
   // Time of one run in any one unit, the same for all calls; what policies and

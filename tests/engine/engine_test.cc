@@ -172,6 +172,7 @@ TEST_F(EngineTest, UpdateThatDoesNotFitFailsBeforeItRuns) {
   const StorageId w = Constant(Ramp());
   const StorageId y = Next(w, kWords);
   const StorageId z = Next(w, kWords, 2);
+  ASSERT_TRUE(engine_->Pin(y, {"guard"}).ok());
   bool ran = false;
   CallSpec spec = BumpCall(w, kWords, 7);
   spec.execute = [&ran](const KernelBinding&) {
@@ -184,7 +185,9 @@ TEST_F(EngineTest, UpdateThatDoesNotFitFailsBeforeItRuns) {
   engine_->CheckInvariants();
   EXPECT_EQ(Read(w, kWords), Ramp());
   EXPECT_EQ(Read(y, kWords), MixAll({Ramp()}, 1, kWords));
+  engine_->Unpin(y);
   EXPECT_EQ(Read(z, kWords), MixAll({Ramp()}, 2, kWords));
+  ASSERT_TRUE(engine_->Pin(y, {"guard"}).ok());
 
   ASSERT_TRUE(
       engine_->SetBudget(engine_->last_shortfall()->needed_budget).ok());
