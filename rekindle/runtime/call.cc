@@ -75,9 +75,9 @@ std::vector<Tensor> Core::Call(const CallOptions& options,
       RunCall(options, label, inputs, outputs, std::move(kernel));
   if (!storages.ok()) Note(storages.status()).IgnoreError();
   for (size_t i = 0; i < outputs.size(); ++i) {
-    tensors.push_back(storages.ok()
-                          ? MakeTensor(outputs[i], (*storages)[i], options.kind)
-                          : Carry(outputs[i], storages.status()));
+    tensors.push_back(storages.ok() ? MakeTensor(outputs[i], (*storages)[i],
+                                                 options.kind, label)
+                                    : Carry(outputs[i], storages.status()));
   }
   return tensors;
 }

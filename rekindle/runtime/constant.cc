@@ -13,7 +13,7 @@ Tensor Core::Constant(const Spec& spec, const void* host,
   const absl::StatusOr<StorageId> storage =
       AddConstant(spec, host, options.kind, label);
   if (!storage.ok()) return Failed(spec, storage.status());
-  return MakeTensor(spec, *storage, options.kind);
+  return MakeTensor(spec, *storage, options.kind, label);
 }
 
 absl::StatusOr<StorageId> Core::AddConstant(const Spec& spec, const void* host,
@@ -67,7 +67,7 @@ Tensor Core::Adopt(const Spec& spec, DeviceAddress address,
   Section section(*this);
   const StorageId storage = engine_->AdoptConstant(
       address, spec.bytes(), options.kind, label, std::move(release));
-  return MakeTensor(spec, storage, options.kind);
+  return MakeTensor(spec, storage, options.kind, label);
 }
 
 }  // namespace rekindle::internal

@@ -146,6 +146,11 @@ Label Core::MakeLabel(const std::string& name, Site site) const {
   return {scopes_.Qualify(name), site.file, site.line};
 }
 
+Label Core::LabelOf(const char* verb, const Tensor& tensor, Site site) {
+  return {absl::StrCat(verb, " of ", tensor.variable_->name), site.file,
+          site.line};
+}
+
 absl::Status Core::Note(absl::Status status) {
   MutexLock lock(error_mutex_);
   if (first_error_.ok()) first_error_ = status;
@@ -157,11 +162,12 @@ absl::Status Core::TakeFirstError() {
   return std::exchange(first_error_, absl::OkStatus());
 }
 
-Tensor Core::MakeTensor(const Spec& spec, StorageId storage, Kind kind) {
+Tensor Core::MakeTensor(const Spec& spec, StorageId storage, Kind kind,
+                        const Label& label) {
   Tensor tensor;
   tensor.core_ = shared_from_this();
-  tensor.variable_ =
-      std::make_shared<Variable>(tensor.core_, storage, spec.bytes(), kind);
+  tensor.variable_ = std::make_shared<Variable>(tensor.core_, storage,
+                                                spec.bytes(), kind, label.name);
   tensor.spec_ = spec;
   tensor.status_ = absl::OkStatus();
   return tensor;

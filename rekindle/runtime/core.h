@@ -97,10 +97,13 @@ class Core : public std::enable_shared_from_this<Core> {
   // FailedPrecondition on a thread that is running a kernel.
   absl::Status RefuseInKernel() const;
   Label MakeLabel(const std::string& name, Site site) const;
+  // "read of block7/softmax"
+  static Label LabelOf(const char* verb, const Tensor& tensor, Site site);
   // Remembers the first error of the step. Gives `status` back.
   absl::Status Note(absl::Status status);
   absl::Status TakeFirstError();
-  Tensor MakeTensor(const Spec& spec, StorageId storage, Kind kind);
+  Tensor MakeTensor(const Spec& spec, StorageId storage, Kind kind,
+                    const Label& label);
   Tensor Carry(const Spec& spec, absl::Status status);
 
   // constant.cc

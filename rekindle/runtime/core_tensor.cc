@@ -12,7 +12,7 @@ namespace rekindle::internal {
 
 absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
                                      Site site) {
-  const Label by = MakeLabel("read", site);
+  const Label by = LabelOf("read", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
   Section section(*this);
@@ -29,7 +29,7 @@ absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
 
 absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
                                        Site site) {
-  const Label by = MakeLabel("write", site);
+  const Label by = LabelOf("write", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
   Section section(*this);
@@ -76,7 +76,7 @@ absl::Status Core::Order(Stream later, Stream earlier) {
 absl::Status Core::ToHost(const Tensor& tensor, void* to, size_t bytes,
                           Site site) {
   if (bytes != tensor.bytes()) {
-    return Named(MakeLabel("read", site),
+    return Named(LabelOf("read", tensor, site),
                  absl::InvalidArgumentError(absl::StrCat(
                      "room for ", bytes, " bytes, but ", ToString(tensor.spec_),
                      " has ", tensor.bytes())));
@@ -93,13 +93,14 @@ Tensor Core::Snapshot(const Tensor& tensor) {
   const Variable& variable = *tensor.variable_;
   engine_->AddReference(variable.storage);
   Tensor snapshot = tensor;
-  snapshot.variable_ = std::make_shared<Variable>(
-      tensor.core_, variable.storage, variable.bytes, variable.kind);
+  snapshot.variable_ =
+      std::make_shared<Variable>(tensor.core_, variable.storage, variable.bytes,
+                                 variable.kind, variable.name);
   return snapshot;
 }
 
 absl::Status Core::Detach(const Tensor& tensor, Site site) {
-  const Label by = MakeLabel("detach", site);
+  const Label by = LabelOf("detach", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
   Section section(*this);

@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <string>
 #include <thread>
 
 #include "rekindle/base/ids.h"
@@ -20,7 +21,7 @@ class Core;
 // to the core's lock.
 struct Variable {
   Variable(std::shared_ptr<Core> core, StorageId storage, size_t bytes,
-           Kind kind);
+           Kind kind, std::string name);
   ~Variable();
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
@@ -29,6 +30,7 @@ struct Variable {
   StorageId storage;
   const size_t bytes;  // of every storage it ever names
   const Kind kind;
+  const std::string name;  // with its scopes, for reports
 };
 
 // One pin of a storage, and one engine reference to it. Both end with it.
