@@ -59,7 +59,7 @@ absl::StatusOr<std::unique_ptr<VmmAllocator>> VmmAllocator::Create(
 VmmAllocator::VmmAllocator(Device& device, const VmmAllocatorOptions& options)
     : device_(device),
       ledger_(options.budget),
-      arena_(device, ledger_, options.chunk_bytes),
+      arena_(device, ledger_, options.chunk_bytes, options.tight_limit),
       slabs_(arena_, options.small_block_limit, options.slab_page_bytes) {}
 
 absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes) {
@@ -126,6 +126,7 @@ AllocatorStats VmmAllocator::stats() const {
   stats.live_blocks = static_cast<int64_t>(live_.size());
   stats.allocations = allocations_;
   stats.vmm_calls = arena_.vmm_calls();
+  stats.refusals = arena_.refusals();
   return stats;
 }
 

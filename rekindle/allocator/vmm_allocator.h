@@ -28,6 +28,10 @@ struct VmmAllocatorOptions {
   // mean fewer device calls and more memory lost at the ends of blocks.
   size_t chunk_bytes = 0;
 
+  // Blocks of up to so many bytes lie in as few chunks as they can, larger ones
+  // in up to one more, which packs them more densely. 0: one chunk.
+  size_t tight_limit = 0;
+
   // Blocks of up to so many bytes are cut from slab pages. 0: none are.
   size_t small_block_limit = 4 * kKiB;
 
@@ -63,9 +67,8 @@ class VmmAllocator : public Allocator {
   absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
   void Free(Block block) override;
 
-  // As long as live_physical_bytes plus the worst cases of some blocks is
-  // within the budget (and the device has the memory), allocating these blocks
-  // one after another succeeds, wherever the live blocks lie.
+  // In whole chunks: of a slab page for a small block; for others the bytes
+  // rounded up, and one chunk more above tight_limit.
   size_t WorstCaseBytes(size_t bytes) const override;
 
   absl::Status SetBudget(size_t bytes) override;

@@ -1,0 +1,187 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/allocator/placer.h"
+
+#include <algorithm>
+#include <tuple>
+
+#include "rekindle/base/units.h"
+
+namespace rekindle {
+namespace {
+
+// How many free ranges of each kind are looked at before a wider search. Eight
+// cost a microsecond or two; a device call costs ten and more.
+constexpr int kLikely = 8;
+
+}  // namespace
+
+// Keeps the best of the placements it is shown.
+class Placer::Choice {
+ public:
+  explicit Choice(size_t max_new_chunks) : max_new_chunks_(max_new_chunks) {}
+
+  void Consider(const std::optional<Placement>& placement) {
+    if (!placement.has_value() || placement->new_chunks > max_new_chunks_) {
+      return;
+    }
+    if (!best_.has_value() || Cost(*placement) < Cost(*best_)) {
+      best_ = placement;
+    }
+  }
+
+  const std::optional<Placement>& best() const { return best_; }
+
+ private:
+  static std::tuple<size_t, size_t, DeviceAddress> Cost(const Placement& p) {
+    return {p.unmapped_chunks, p.new_chunks, p.address};
+  }
+
+  const size_t max_new_chunks_;
+  std::optional<Placement> best_;
+};
+
+size_t Placer::Slack(size_t bytes) const {
+  if (bytes > tight_limit_) return chunk_ - 1;
+  return RoundUp(bytes, chunk_) - bytes;
+}
+
+DeviceAddress Placer::Up(DeviceAddress address, size_t slack) const {
+  return address % chunk_ <= slack ? address : RoundUp(address, chunk_);
+}
+
+DeviceAddress Placer::Down(DeviceAddress address, size_t slack) const {
+  return address % chunk_ <= slack ? address
+                                   : RoundDown(address, chunk_) + slack;
+}
+
+size_t Placer::MostChunks(size_t bytes, size_t alignment) const {
+  if (bytes <= tight_limit_) return (bytes + chunk_ - 1) / chunk_;
+  return (bytes - alignment + chunk_ - 1) / chunk_ + 1;
+}
+
+// Counts the chunks of [address, address + bytes), which reaches from `first`
+// to `last`. A chunk is live if it sticks out of the free ranges: free ranges
+// of unlike states meet between chunks only.
+Placement Placer::Measure(Range* first, const Range* last,
+                          DeviceAddress address, size_t bytes) const {
+  Placement placement;
+  placement.first = first;
+  placement.address = address;
+  const DeviceAddress begin = RoundDown(address, chunk_);
+  const DeviceAddress end = RoundUp(address + bytes, chunk_);
+  const size_t touched = (end - begin) / chunk_;
+  const size_t live =
+      (begin < first->address ? 1 : 0) + (end > last->end() ? 1 : 0);
+  placement.new_chunks = touched - std::min(touched, live);
+  for (const Range* range = first;; range = range->next) {
+    if (range->state == RangeState::kUnmapped) {
+      const DeviceAddress from = std::max(range->address, begin);
+      const DeviceAddress to = std::min(range->end(), end);
+      placement.unmapped_chunks += (to - from) / chunk_;
+    }
+    if (range == last) return placement;
+  }
+}
+
+// At the end of one range that takes fewer new chunks.
+std::optional<Placement> Placer::Within(Range* range, size_t bytes) const {
+  const size_t slack = Slack(bytes);
+  const DeviceAddress low = Up(range->address, slack);
+  if (low > range->end() - bytes) return std::nullopt;
+  const Placement start = Measure(range, range, low, bytes);
+  if (start.new_chunks == 0) return start;
+  const DeviceAddress high = Down(range->end() - bytes, slack);
+  const Placement end = Measure(range, range, high, bytes);
+  return end.new_chunks < start.new_chunks ? end : start;
+}
+
+// At this very address, if all of it is free. `range` is any free range of the
+// same stretch.
+std::optional<Placement> Placer::At(Range* range, DeviceAddress address,
+                                    size_t bytes) const {
+  while (range->address > address && range->free()) range = range->previous;
+  while (range->end() <= address && range->free()) range = range->next;
+  Range* last = range;
+  while (last->end() < address + bytes && last->free()) last = last->next;
+  if (!range->free() || !last->free()) return std::nullopt;
+  return Measure(range, last, address, bytes);
+}
+
+// As near the start of `range` as may be and on over its free neighbours;
+// where those end too soon, as near their end.
+std::optional<Placement> Placer::FromStart(Range* range, size_t bytes) const {
+  const size_t slack = Slack(bytes);
+  const std::optional<Placement> here =
+      At(range, Up(range->address, slack), bytes);
+  if (here.has_value()) return here;
+  while (range->next->free()) range = range->next;
+  return At(range, Down(range->end() - bytes, slack), bytes);
+}
+
+// The mirror image of FromStart.
+std::optional<Placement> Placer::FromEnd(Range* range, size_t bytes) const {
+  const size_t slack = Slack(bytes);
+  const std::optional<Placement> here =
+      At(range, Down(range->end() - bytes, slack), bytes);
+  if (here.has_value()) return here;
+  while (range->previous->free()) range = range->previous;
+  return At(range, Up(range->address, slack), bytes);
+}
+
+std::optional<Placement> Placer::FindMapped(size_t bytes) const {
+  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
+  auto fit = cached.lower_bound({bytes, 0, nullptr});
+  for (int i = 0; i < kLikely && fit != cached.end(); ++i, ++fit) {
+    const std::optional<Placement> found = Within(fit->range, bytes);
+    if (found.has_value()) return found;
+  }
+  // With a chunk to spare there is an address to begin at.
+  fit = cached.lower_bound({bytes + chunk_, 0, nullptr});
+  if (fit == cached.end()) return std::nullopt;
+  return Within(fit->range, bytes);
+}
+
+void Placer::ConsiderLikely(size_t bytes, Choice& choice) const {
+  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
+  auto largest = cached.rbegin();
+  for (int i = 0; i < kLikely && largest != cached.rend(); ++i, ++largest) {
+    choice.Consider(FromStart(largest->range, bytes));
+    choice.Consider(FromEnd(largest->range, bytes));
+  }
+  // With the halves of live chunks at both ends a stretch can hold nearly two
+  // chunks more than are unmapped in it.
+  const size_t margin = 2 * chunk_;
+  const AddressMap::SizeIndex& unmapped = map_.by_size(RangeState::kUnmapped);
+  auto fit =
+      unmapped.lower_bound({bytes - std::min(bytes, margin), 0, nullptr});
+  for (int i = 0; i < kLikely && fit != unmapped.end(); ++i, ++fit) {
+    Range* const range = fit->range;
+    choice.Consider(FromStart(range, bytes));
+    // Better, if it may: share a chunk with a live neighbour.
+    if (range->previous->free()) {
+      choice.Consider(FromStart(range->previous, bytes));
+    }
+    if (range->next->free()) choice.Consider(FromEnd(range->next, bytes));
+  }
+}
+
+std::optional<Placement> Placer::FindAny(size_t bytes,
+                                         size_t max_new_chunks) const {
+  // All but the two ends of a block lie in chunks of its own.
+  const size_t chunks = RoundUp(bytes, chunk_) / chunk_;
+  if (max_new_chunks + 2 < chunks) return std::nullopt;
+  Choice choice(max_new_chunks);
+  ConsiderLikely(bytes, choice);
+  if (choice.best().has_value()) return choice.best();
+  for (const Range* region : map_.regions()) {
+    for (Range* range = region->next; range->next != nullptr;
+         range = range->next) {
+      if (!range->free()) continue;
+      choice.Consider(FromStart(range, bytes));
+      choice.Consider(FromEnd(range, bytes));
+    }
+  }
+  return choice.best();
+}
+
+}  // namespace rekindle

@@ -1,0 +1,79 @@
+// SPDX-License-Identifier: Apache-2.0
+// Where a new block should go.
+#pragma once
+
+#include <cstddef>
+#include <optional>
+
+#include "rekindle/allocator/address_map.h"
+
+namespace rekindle {
+
+// A free stretch of addresses for one block. `first` is the free range it
+// starts in; it may reach over several.
+struct Placement {
+  Range* first = nullptr;
+  DeviceAddress address = 0;
+  // Chunks it touches that have no memory yet: what it costs in device calls.
+  size_t unmapped_chunks = 0;
+  // Chunks it touches that no live block touched: what it costs in memory.
+  size_t new_chunks = 0;
+};
+
+// Proposes placements; changes nothing. Two rules bound the memory under a
+// block, whatever becomes of its neighbours:
+//   * A block of up to `tight_limit` bytes touches no more chunks than one that
+//     begins with a chunk would, ceil(bytes / chunk). (Small blocks across two
+//     chunks would otherwise keep both alive.)
+//   * A larger block may begin anywhere, and touch one chunk more. (To align
+//     it too wastes the rest of its last chunk: on recorded traces up to 2% of
+//     all memory, where this wastes 0.5%.)
+// Every placement begins or ends where a live block or a chunk does, so that
+// new_chunks <= ceil(bytes / chunk) in both cases.
+//
+// Sizes are multiples of the map's alignment. Thread-compatible.
+class Placer {
+ public:
+  // REQUIRES: tight_limit >= the chunk size. `map` outlives the placer.
+  Placer(const AddressMap& map, size_t tight_limit)
+      : map_(map), chunk_(map.chunk_bytes()), tight_limit_(tight_limit) {}
+
+  // The best fit that needs no device call: in memory that is mapped.
+  // Cost: O(log n).
+  std::optional<Placement> FindMapped(size_t bytes) const;
+
+  // The placement with the fewest unmapped chunks, then the fewest new ones,
+  // among the likely ones, that takes at most `max_new_chunks`. If none of them
+  // will do, any one that will. nullopt: there is none.
+  // Cost: O(log n), or O(n) if the likely ones will not do.
+  std::optional<Placement> FindAny(size_t bytes, size_t max_new_chunks) const;
+
+  // The most chunks that any placement of `bytes` touches.
+  // REQUIRES: bytes > 0, and a multiple of `alignment`.
+  size_t MostChunks(size_t bytes, size_t alignment) const;
+
+ private:
+  class Choice;
+
+  // What is left of its last chunk if a block begins with a chunk: how far
+  // into a chunk it may begin.
+  size_t Slack(size_t bytes) const;
+  // The next address up, or down, where a block of this slack may begin.
+  DeviceAddress Up(DeviceAddress address, size_t slack) const;
+  DeviceAddress Down(DeviceAddress address, size_t slack) const;
+
+  Placement Measure(Range* first, const Range* last, DeviceAddress address,
+                    size_t bytes) const;
+  std::optional<Placement> Within(Range* range, size_t bytes) const;
+  std::optional<Placement> At(Range* range, DeviceAddress address,
+                              size_t bytes) const;
+  std::optional<Placement> FromStart(Range* range, size_t bytes) const;
+  std::optional<Placement> FromEnd(Range* range, size_t bytes) const;
+  void ConsiderLikely(size_t bytes, Choice& choice) const;
+
+  const AddressMap& map_;
+  const size_t chunk_;
+  const size_t tight_limit_;
+};
+
+}  // namespace rekindle
