@@ -75,7 +75,9 @@ bool CallRunner::MustCopy(const Update& update, Mode mode,
   if (update.keep_old || from.pins > 1) return true;
   // The caller's handle moves on to the new version at the first run.
   const int readers = from.references - (mode == Mode::kFirst ? 1 : 0);
-  if (from.constant()) return readers > 0;
+  // A constant cannot be made again; a repetition finds one here if the old
+  // value was detached meanwhile.
+  if (from.constant()) return mode == Mode::kAgain || readers > 0;
   return copy_for_references && (readers > 0 || from.plan_uses > 1);
 }
 

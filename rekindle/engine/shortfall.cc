@@ -98,9 +98,8 @@ std::string Pins(const Shortfall& shortfall, const Unit& unit) {
       absl::StrCat("pinned ", unit.Number(shortfall.pinned_bytes));
   const Label& by = shortfall.pinned_by;
   if (shortfall.pinned_bytes == 0 || by.name.empty()) return text;
-  return absl::StrCat(
-      text, *by.file == '\0' ? absl::StrCat(" (", by.name, ")")
-                             : absl::StrCat(" (", by.file, ":", by.line, ")"));
+  const std::string place = Place(by);
+  return absl::StrCat(text, " (", place.empty() ? by.name : place, ")");
 }
 
 // What whole chunks take beyond the values in them.

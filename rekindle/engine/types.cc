@@ -2,6 +2,7 @@
 #include "rekindle/engine/types.h"
 
 #include "absl/strings/str_cat.h"
+#include "absl/strings/string_view.h"
 
 namespace rekindle {
 
@@ -23,12 +24,18 @@ const char* KindName(Kind kind) {
   return "unknown";
 }
 
+std::string Place(const Label& label) {
+  absl::string_view file = label.file;
+  if (file.empty()) return "";
+  const size_t slash = file.rfind('/');
+  if (slash != absl::string_view::npos) file.remove_prefix(slash + 1);
+  return absl::StrCat(file, ":", label.line);
+}
+
 std::string ToString(const Label& label) {
-  std::string text = absl::StrCat("\"", label.name, "\"");
-  if (*label.file != '\0') {
-    absl::StrAppend(&text, " (", label.file, ":", label.line, ")");
-  }
-  return text;
+  const std::string place = Place(label);
+  if (place.empty()) return absl::StrCat("\"", label.name, "\"");
+  return absl::StrCat("\"", label.name, "\" (", place, ")");
 }
 
 }  // namespace rekindle

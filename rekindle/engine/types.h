@@ -48,6 +48,8 @@ struct Label {
   int line = 0;
 };
 
+// train.cc:212, without folders; empty if the place is not known.
+std::string Place(const Label& label);
 // "block7/softmax" (train.cc:212)
 std::string ToString(const Label& label);
 

@@ -210,6 +210,21 @@ TEST_F(EngineTest, UpdateOfAValueKeepsItsLineage) {
   engine_->CheckInvariants();
 }
 
+TEST_F(EngineTest, RepeatedUpdateCopiesADetachedOldValue) {
+  Open(kUnlimited);
+  const StorageId x = Constant(Ramp());
+  const StorageId y = Next(x, kWords);
+  engine_->AddReference(y);  // a snapshot
+  const StorageId updated = Bump(y, kWords);
+  ASSERT_TRUE(engine_->Detach(y).ok());
+  engine_->DropReference(y);
+  for (int i = 0; i < 2; ++i) {
+    engine_->Evict(updated);
+    EXPECT_EQ(Read(updated, kWords), Bumped(MixAll({Ramp()}, 1, kWords), 7));
+    engine_->CheckInvariants();
+  }
+}
+
 TEST_F(EngineTest, OldValueStaysReadableForOtherReferences) {
   Open(kUnlimited);
   const StorageId x = Constant(Ramp());
