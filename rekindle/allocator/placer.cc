@@ -141,6 +141,17 @@ std::optional<Placement> Placer::FindMapped(size_t bytes) const {
   return Within(fit->range, bytes);
 }
 
+// In the gaps of live chunks, past those that FindMapped looked at.
+std::optional<Placement> Placer::FindInGaps(size_t bytes) const {
+  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
+  auto fit = cached.lower_bound({bytes, 0, nullptr});
+  for (; fit != cached.end(); ++fit) {
+    const std::optional<Placement> found = Within(fit->range, bytes);
+    if (found.has_value() && found->new_chunks == 0) return found;
+  }
+  return std::nullopt;
+}
+
 void Placer::ConsiderLikely(size_t bytes, Choice& choice) const {
   const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
   auto largest = cached.rbegin();
@@ -170,6 +181,7 @@ std::optional<Placement> Placer::FindAny(size_t bytes,
   // All but the two ends of a block lie in chunks of its own.
   const size_t chunks = RoundUp(bytes, chunk_) / chunk_;
   if (max_new_chunks + 2 < chunks) return std::nullopt;
+  if (max_new_chunks == 0) return FindInGaps(bytes);
   Choice choice(max_new_chunks);
   ConsiderLikely(bytes, choice);
   if (choice.best().has_value()) return choice.best();

@@ -69,6 +69,7 @@ class Placer {
                               size_t bytes) const;
   std::optional<Placement> FromStart(Range* range, size_t bytes) const;
   std::optional<Placement> FromEnd(Range* range, size_t bytes) const;
+  std::optional<Placement> FindInGaps(size_t bytes) const;
   void ConsiderLikely(size_t bytes, Choice& choice) const;
 
   const AddressMap& map_;
