@@ -122,6 +122,7 @@ void RandomWorkload::Add(Block block) {
 }
 
 void RandomWorkload::FreeOne() {
+  if (live_.empty()) return;
   std::swap(live_[Draw(live_.size())], live_.back());
   const auto [block, content] = live_.back();
   live_.pop_back();

@@ -40,6 +40,9 @@ class RandomWorkload {
   // Does `steps` steps; the device's error, if there was one.
   absl::Status Run(int steps);
 
+  // Frees a random block, if there is one.
+  void FreeOne();
+
   // Frees every block.
   void FreeAll();
 
@@ -55,7 +58,6 @@ class RandomWorkload {
   absl::Status Allocate(size_t bytes);
   absl::Status ChangeBudget();
   void Add(Block block);
-  void FreeOne();
   bool Holds(Block block, uint8_t content);
   void CheckBudget();
   void CheckAgainst(const AllocatorStats& before);

@@ -2,6 +2,7 @@
 // Long random runs of the allocator on several devices, and random runs with
 // each device call failing in turn.
 #include <memory>
+#include <random>
 #include <string>
 #include <vector>
 
@@ -95,6 +96,36 @@ TEST_P(RandomAllocatorTest, LongRun) { Run(100, GetParam().steps, 1000, 0); }
 
 TEST_P(RandomAllocatorTest, LongRunWithChangingBudgets) {
   Run(101, GetParam().steps, 1000, 500);
+}
+
+// Whatever state a random run left, any blocks whose worst cases fit beside the
+// live memory can be had, one after another.
+TEST_P(RandomAllocatorTest, BlocksWhoseWorstCasesFitCanAllBeHad) {
+  const std::unique_ptr<Device> device = OpenDevice(GetParam());
+  for (uint64_t seed = 1; seed <= 30; ++seed) {
+    SCOPED_TRACE(absl::StrCat("seed ", seed));
+    const auto allocator = OpenAllocator(*device, GetParam());
+    RandomWorkload workload(*device, *allocator, seed,
+                            {.largest_block = GetParam().largest_block,
+                             .budget_change_every = 0,
+                             .device_fails = false});
+    ASSERT_THAT(workload.Run(500), IsOk());
+    std::mt19937_64 random(seed);
+    for (size_t n = random() % 40; n > 0; --n) workload.FreeOne();
+    size_t room =
+        allocator->stats().budget - allocator->stats().live_physical_bytes;
+    for (int misses = 0; misses < 20;) {
+      size_t bytes = 1 + random() % GetParam().largest_block;
+      if (random() % 2 == 0) bytes = 1 + bytes % 5000;
+      const size_t worst_case = allocator->WorstCaseBytes(bytes);
+      if (worst_case > room) {
+        ++misses;
+        continue;
+      }
+      room -= worst_case;
+      ASSERT_TRUE(allocator->Allocate(bytes).value().has_value()) << bytes;
+    }
+  }
 }
 
 // Runs a workload during which the n-th call of `verb` fails, goes on with it,
