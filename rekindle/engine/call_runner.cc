@@ -81,40 +81,54 @@ bool CallRunner::MustCopy(const Update& update, Mode mode,
   return copy_for_references && (readers > 0 || from.plan_uses > 1);
 }
 
-absl::StatusOr<bool> CallRunner::RunWith(Call& call,
-                                         absl::Span<const Update> updates,
-                                         Mode mode, bool copy_for_references) {
-  const size_t outputs = call.declared_outputs();
-  const bool scratch = mode == Mode::kAgain;
+// The sizes of what a run needs, in the order of Bytes.
+std::vector<size_t> CallRunner::Sizes(const Call& call,
+                                      absl::Span<const Update> updates,
+                                      Mode mode, const Bytes& bytes) {
   std::vector<size_t> sizes;
-  for (size_t i = 0; i < outputs; ++i) sizes.push_back(call.outputs[i].bytes);
+  for (size_t i = 0; i < call.declared_outputs(); ++i) {
+    sizes.push_back(call.outputs[i].bytes);
+  }
   sizes.push_back(call.workspace_bytes);
   for (const Call::Effect& effect : call.effects) {
-    if (scratch) sizes.push_back(effect.bytes);
+    if (mode == Mode::kAgain) sizes.push_back(effect.bytes);
   }
-  Bytes bytes;
-  for (const Update& update : updates) {
-    bytes.copies.emplace_back();
-    if (!MustCopy(update, mode, copy_for_references)) continue;
-    bytes.copies.back().emplace();
-    sizes.push_back(update.from->bytes);
+  for (size_t i = 0; i < updates.size(); ++i) {
+    if (bytes.copies[i].has_value()) sizes.push_back(updates[i].from->bytes);
   }
-  RK_ASSIGN_OR_RETURN(std::optional<std::vector<Block>> blocks,
-                      residency_.Allocate(sizes));
-  if (!blocks.has_value()) return false;
+  return sizes;
+}
 
-  auto next = blocks->begin();
-  bytes.outputs.assign(next, next + static_cast<std::ptrdiff_t>(outputs));
-  next += static_cast<std::ptrdiff_t>(outputs);
+// Deals out the blocks of Sizes.
+void CallRunner::Assign(absl::Span<const Block> blocks, const Call& call,
+                        Mode mode, Bytes& bytes) {
+  const Block* next = blocks.data();
+  const size_t outputs = call.declared_outputs();
+  bytes.outputs.assign(next, next + outputs);
+  next += outputs;
   bytes.workspace = *next++;
-  if (scratch) {
-    const auto effects = static_cast<std::ptrdiff_t>(call.effects.size());
-    bytes.scratch.assign(next, next + effects);
-    next += effects;
-  }
+  const size_t effects = mode == Mode::kAgain ? call.effects.size() : 0;
+  bytes.scratch.assign(next, next + effects);
+  next += effects;
   for (std::optional<Block>& copy : bytes.copies) {
     if (copy.has_value()) *copy = *next++;
   }
+}
+
+absl::StatusOr<bool> CallRunner::RunWith(Call& call,
+                                         absl::Span<const Update> updates,
+                                         Mode mode, bool copy_for_references) {
+  Bytes bytes;
+  for (const Update& update : updates) {
+    bytes.copies.emplace_back();
+    if (MustCopy(update, mode, copy_for_references)) {
+      bytes.copies.back().emplace();
+    }
+  }
+  RK_ASSIGN_OR_RETURN(const std::optional<std::vector<Block>> blocks,
+                      residency_.Allocate(Sizes(call, updates, mode, bytes)));
+  if (!blocks.has_value()) return false;
+  Assign(*blocks, call, mode, bytes);
 
   absl::Status status = Fill(call, updates, bytes);
   if (status.ok()) status = Execute(call, updates, mode, bytes);
@@ -142,12 +156,12 @@ absl::Status CallRunner::Fill(const Call& call,
   return absl::OkStatus();
 }
 
-absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
-                                 Mode mode, const Bytes& bytes) {
-  absl::InlinedVector<DeviceAddress, 8> inputs;
-  for (Storage* input : call.inputs) {
+// Where the executor finds each input.
+CallRunner::Addresses CallRunner::InputAddresses(
+    const Call& call, absl::Span<const Update> updates, const Bytes& bytes) {
+  Addresses inputs;
+  for (const Storage* input : call.inputs) {
     inputs.push_back(input == nullptr ? 0 : input->address());
-    if (input != nullptr) residency_.Accessed(*input);
   }
   for (size_t i = 0; i < bytes.scratch.size(); ++i) {
     inputs[static_cast<size_t>(call.effects[i].input)] =
@@ -163,27 +177,41 @@ absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
       if (call.inputs[j] == update.from) inputs[j] = address;
     }
   }
-  absl::InlinedVector<DeviceAddress, 4> outputs;
-  for (const Block& block : bytes.outputs) outputs.push_back(block.address);
+  return inputs;
+}
 
-  // Outputs count as live while they are made. New versions do already if they
-  // have the bytes of the old ones.
+absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
+                                 Mode mode, const Bytes& bytes) {
+  const Addresses inputs = InputAddresses(call, updates, bytes);
+  Addresses outputs;
   size_t transient = call.workspace_bytes;
-  for (const Block& block : bytes.outputs) transient += block.bytes;
+  for (const Block& block : bytes.outputs) {
+    outputs.push_back(block.address);
+    transient += block.bytes;
+  }
   for (const auto& copy : bytes.copies) transient += copy ? copy->bytes : 0;
   if (mode == Mode::kFirst) residency_.NotePeak(transient);
-
+  for (Storage* input : call.inputs) {
+    if (input != nullptr) residency_.Accessed(*input);
+  }
   const auto start = std::chrono::steady_clock::now();
   RK_RETURN_IF_ERROR(
       Invoke(call, {inputs, outputs, bytes.workspace.address, Stream{}}));
+  if (call.cost < 0) SetCost(call, SecondsSince(start));
+  Count(call, mode);
+  return absl::OkStatus();
+}
+
+void CallRunner::SetCost(Call& call, double cost) {
+  call.cost = cost;
+  for (const Call::Output& output : call.outputs) {
+    if (output.storage != nullptr) output.storage->cost = cost;
+  }
+}
+
+void CallRunner::Count(const Call& call, Mode mode) {
   EngineStats& stats = residency_.stats();
   if (mode == Mode::kFirst) {
-    if (call.cost < 0) {
-      call.cost = SecondsSince(start);
-      for (const Call::Output& output : call.outputs) {
-        output.storage->cost = call.cost;
-      }
-    }
     ++stats.calls;
     stats.call_cost += call.cost;
   } else {
@@ -191,7 +219,6 @@ absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
     stats.recompute_cost += call.cost;
   }
   residency_.Advance(call.cost);
-  return absl::OkStatus();
 }
 
 void CallRunner::Keep(Storage* storage, Holding holding) {

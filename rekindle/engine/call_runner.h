@@ -50,6 +50,7 @@ class CallRunner {
  private:
   enum class Mode { kFirst, kAgain };
   struct Bytes;
+  using Addresses = absl::InlinedVector<DeviceAddress, 8>;
 
   absl::StatusOr<bool> Run(Call& call, absl::Span<const Update> updates,
                            Mode mode);
@@ -57,10 +58,20 @@ class CallRunner {
                                Mode mode, bool copy_for_references);
   bool MustCopy(const Update& update, Mode mode,
                 bool copy_for_references) const;
+  static std::vector<size_t> Sizes(const Call& call,
+                                   absl::Span<const Update> updates, Mode mode,
+                                   const Bytes& bytes);
+  static void Assign(absl::Span<const Block> blocks, const Call& call,
+                     Mode mode, Bytes& bytes);
   absl::Status Fill(const Call& call, absl::Span<const Update> updates,
                     const Bytes& bytes);
+  static Addresses InputAddresses(const Call& call,
+                                  absl::Span<const Update> updates,
+                                  const Bytes& bytes);
   absl::Status Execute(Call& call, absl::Span<const Update> updates, Mode mode,
                        const Bytes& bytes);
+  static void SetCost(Call& call, double cost);
+  void Count(const Call& call, Mode mode);
   void Commit(Call& call, absl::Span<const Update> updates, Bytes& bytes);
   void Discard(absl::Span<const Update> updates, Bytes& bytes);
   void Keep(Storage* storage, Holding holding);

@@ -53,6 +53,8 @@ struct StorageInfo {
   bool constant = false;
   int references = 0;
   int pins = 0;
+  StorageId id;
+  bool adopted = false;  // see AdoptConstant
 };
 
 // Thread-compatible. Work is put on the device's default stream in the order

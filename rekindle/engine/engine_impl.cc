@@ -364,7 +364,8 @@ std::vector<StorageInfo> Engine::Impl::Storages() const {
   for (const Storage* storage : graph_.Storages()) {
     infos.push_back({*storage->label, storage->kind, storage->bytes,
                      storage->resident(), storage->constant(),
-                     storage->references, storage->pins});
+                     storage->references, storage->pins, storage->id,
+                     storage->holding.release != nullptr});
   }
   return infos;
 }

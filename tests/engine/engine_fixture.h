@@ -3,8 +3,10 @@
 // results depend on every word of every input.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <memory>
+#include <numeric>
 #include <string>
 #include <vector>
 
@@ -34,6 +36,14 @@ inline Words MixAll(const std::vector<Words>& inputs, uint32_t salt,
   Words out(words);
   for (uint32_t& word : out) word = state = Mix(state, 1);
   return out;
+}
+
+// 1, 2, 3, ...: by default, as many as fill one chunk.
+inline constexpr size_t kWords = 1024;
+inline Words Ramp(size_t words = kWords) {
+  Words ramp(words);
+  std::iota(ramp.begin(), ramp.end(), 1u);
+  return ramp;
 }
 
 class EngineTest : public ::testing::Test {

@@ -7,7 +7,6 @@
 #include <vector>
 
 #include "gtest/gtest.h"
-#include "rekindle/device/fault_injecting_device.h"
 #include "tests/engine/engine_fixture.h"
 
 namespace rekindle {
