@@ -8,22 +8,23 @@
 #include "examples/train_gpt/trainer.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
+#include "rekindle/device/counting/counting_device.h"
 #include "rekindle/runtime/runtime.h"
 
 namespace train_gpt {
 
 using rekindle::Budget;
+using rekindle::CountingDevice;
 using rekindle::Runtime;
 
 absl::StatusOr<size_t> FindMinimumBudget(const Corpus& corpus,
                                          const Flags& flags,
                                          rekindle::RuntimeOptions options,
                                          size_t granularity) {
-  options.device = "counting";
-  options.custom_device = nullptr;
+  RK_ASSIGN_OR_RETURN(options.custom_device,
+                      CountingDevice::Open({.granularity = granularity}));
   options.budget = Budget::Unlimited();
   options.print_stats = false;
-  if (options.chunk_bytes == 0) options.chunk_bytes = granularity;
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Runtime> runtime,
                       Runtime::Create(std::move(options)));
   Trainer trainer(*runtime, corpus, flags);

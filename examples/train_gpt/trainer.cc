@@ -72,13 +72,19 @@ absl::StatusOr<float> Trainer::Step() {
 
 absl::StatusOr<float> Trainer::TrainOn(const Corpus::Batch& batch) {
   Tape tape(context_);
+  RK_ASSIGN_OR_RETURN(const float loss, Differentiate(tape, batch));
+  optimizer_.set_learning_rate(LearningRate());
+  RK_RETURN_IF_ERROR(optimizer_.Step(tape));
+  return loss;
+}
+
+absl::StatusOr<float> Trainer::Differentiate(Tape& tape,
+                                             const Corpus::Batch& batch) {
   const Var tokens = tape.Input(Upload(batch.tokens, flags_.batch));
   const Var targets = tape.Input(Upload(batch.targets, flags_.batch));
   const Var loss = SoftmaxCrossEntropy(model_(tokens, &dropout_), targets);
   RK_ASSIGN_OR_RETURN(const std::vector<float> value, loss.ToHost<float>());
   RK_RETURN_IF_ERROR(tape.Backward(loss));
-  optimizer_.set_learning_rate(LearningRate());
-  RK_RETURN_IF_ERROR(optimizer_.Step(tape));
   return value.front();
 }
 

@@ -11,6 +11,7 @@
 #include "rekindle/ops/context.h"
 #include "rekindle/ops/nn/adamw.h"
 #include "rekindle/ops/nn/gpt.h"
+#include "rekindle/ops/tape.h"
 #include "rekindle/runtime/generator.h"
 #include "rekindle/runtime/runtime.h"
 
@@ -35,6 +36,8 @@ class Trainer {
 
  private:
   absl::StatusOr<float> TrainOn(const Corpus::Batch& batch);
+  absl::StatusOr<float> Differentiate(rekindle::ops::Tape& tape,
+                                      const Corpus::Batch& batch);
   rekindle::Tensor Upload(const std::vector<int32_t>& values, int rows);
   absl::StatusOr<std::vector<float>> NextScores(
       const std::vector<int32_t>& tokens);

@@ -48,7 +48,7 @@ Var Tape::AddWatched(Tensor value) {
   Var var = Input(std::move(value));
   var.node_ = static_cast<int>(gradients_.size());
   gradients_.emplace_back();
-  watched_.push_back(true);
+  watched_uses_.push_back(0);
   return var;
 }
 
@@ -56,7 +56,12 @@ Var Tape::Record(Tensor value, RecordedOperator recorded) {
   Var var = Input(std::move(value));
   var.node_ = static_cast<int>(gradients_.size());
   gradients_.emplace_back();
-  watched_.push_back(false);
+  watched_uses_.push_back(-1);
+  for (int node : recorded.inputs) {
+    if (node < 0) continue;
+    int& uses = watched_uses_[static_cast<size_t>(node)];
+    if (uses >= 0) ++uses;
+  }
   recorded.output = var.node_;
   recorded.scope = scope_;
   operators_.push_back(std::move(recorded));
@@ -98,7 +103,20 @@ absl::Status Tape::Propagate() {
   while (!operators_.empty()) {
     RecordedOperator recorded = std::move(operators_.back());
     operators_.pop_back();
+    const Nodes inputs = recorded.inputs;
     RK_RETURN_IF_ERROR(RunBackward(std::move(recorded)));
+    RK_RETURN_IF_ERROR(DetachComplete(inputs));
+  }
+  return absl::OkStatus();
+}
+
+absl::Status Tape::DetachComplete(const Nodes& inputs) {
+  for (int node : inputs) {
+    if (node < 0) continue;
+    const auto index = static_cast<size_t>(node);
+    if (watched_uses_[index] < 0 || --watched_uses_[index] > 0) continue;
+    std::optional<Tensor>& gradient = gradients_[index];
+    if (gradient.has_value()) RK_RETURN_IF_ERROR(gradient->Detach());
   }
   return absl::OkStatus();
 }

@@ -52,6 +52,10 @@ class Tape {
   // one saved as soon as it has run. Gradients of several uses of one value
   // are added in the reverse order of these uses, so the bits are always the
   // same.
+  //
+  // The gradient of something watched is detached as soon as it is complete:
+  // all of them must be there before the first update, which takes away what
+  // they could be recomputed from.
   // Errors: that of `loss`; FailedPrecondition if `loss` depends on nothing
   // watched by this tape, or if Backward() has run before; InvalidArgument for
   // a loss of another shape; the first of a gradient's calls. After an error
@@ -95,6 +99,7 @@ class Tape {
   Var Record(Tensor value, RecordedOperator recorded);
   absl::Status CheckLoss(const Var& loss) const;
   absl::Status Propagate();
+  absl::Status DetachComplete(const Nodes& inputs);
   absl::Status RunBackward(RecordedOperator recorded);
   std::optional<Tensor> GradientOf(int node) const;
 
@@ -102,8 +107,9 @@ class Tape {
   State state_ = State::kRecording;
   std::vector<RecordedOperator> operators_;
   // By node. Watched nodes keep their gradient after Backward().
-  std::vector<bool> watched_;
   std::vector<std::optional<Tensor>> gradients_;
+  // By node: uses by recorded operators, for watched ones; -1 for others.
+  std::vector<int> watched_uses_;
   absl::flat_hash_map<const Parameter*, int> parameters_;
   std::string scope_;  // Of NamedScope: "block3/attention".
 };
