@@ -39,6 +39,14 @@ std::string FormatBytes(size_t bytes) {
   return absl::StrCat(bytes, " B");
 }
 
+std::string FormatBytesAtLeast(size_t bytes) {
+  const size_t unit = bytes >= kGiB ? kGiB : bytes >= kMiB ? kMiB : kKiB;
+  if (bytes < kKiB) return FormatBytes(bytes);
+  const double hundredth = static_cast<double>(unit) / 100;
+  const double up = std::ceil(static_cast<double>(bytes) / hundredth);
+  return FormatBytes(static_cast<size_t>(std::ceil(up * hundredth)));
+}
+
 absl::StatusOr<size_t> ParseBytes(absl::string_view text) {
   const absl::string_view trimmed = absl::StripAsciiWhitespace(text);
   const size_t digits = trimmed.find_first_not_of("0123456789.");

@@ -17,6 +17,9 @@ inline constexpr size_t kGiB = size_t{1} << 30;
 // "1.50 GiB", "300.00 MiB", "17 B": the largest unit that the value reaches.
 std::string FormatBytes(size_t bytes);
 
+// The same, never below `bytes`: what ParseBytes reads from it is enough.
+std::string FormatBytesAtLeast(size_t bytes);
+
 // Reads a size with a unit: B, KiB, MiB, GiB, TiB (powers of 1024) or KB, MB,
 // GB, TB (powers of 1000), decimals allowed ("1.5GiB", "512 MiB"). A bare
 // number is refused: nobody can tell its unit.

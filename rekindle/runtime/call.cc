@@ -222,7 +222,7 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label) {
       std::move(copy), label, std::vector<size_t>(), RandomState{}, spec.cost));
   RK_ASSIGN_OR_RETURN(const CallResult result, engine_->Run(std::move(spec)));
   const StorageId separate = result.outputs[0];
-  if (engine_->IsConstant(variable.storage)) {
+  if (engine_->engine().IsConstant(variable.storage)) {
     const absl::Status status = engine_->Detach(separate);
     if (!status.ok()) {
       engine_->DropReference(separate);

@@ -37,12 +37,13 @@ absl::StatusOr<StorageId> Core::AddConstant(const Spec& spec, const void* host,
 absl::Status Core::Initialize(StorageId storage, size_t bytes, const void* host,
                               const Label& label) {
   if (bytes == 0) return absl::OkStatus();
-  RK_ASSIGN_OR_RETURN(const DeviceAddress address,
-                      engine_->Pin(storage, label));
+  // The pin is no part of the step: the engine alone sees it.
+  Engine& engine = engine_->engine();
+  RK_ASSIGN_OR_RETURN(const DeviceAddress address, engine.Pin(storage, label));
   const absl::Status status =
       host != nullptr ? device_->CopyFromHost(address, host, bytes, Stream{})
                       : device_->Fill(address, 0, bytes, Stream{});
-  engine_->Unpin(storage);
+  engine.Unpin(storage);
   return status;
 }
 

@@ -72,8 +72,9 @@ Core::Core(RuntimeOptions options, std::shared_ptr<Device> device,
       device_(std::move(device)),
       counting_(dynamic_cast<CountingDevice*>(device_.get())),
       allocator_(std::move(allocator)),
-      engine_(
-          std::make_unique<Engine>(*device_, *allocator_, std::move(policy))) {}
+      engine_(std::make_unique<RecordingEngine>(
+          std::make_unique<Engine>(*device_, *allocator_, std::move(policy)),
+          options_.record_steps)) {}
 
 Core::~Core() {
   // The gate, because the engine's end lets go of adopted memory and kernels.
@@ -89,14 +90,15 @@ absl::Status Core::BeginStep(Site site) {
   const Label label = MakeLabel("begin step", site);
   const Deadline deadline = PinDeadline();
   Section section(*this);
+  const absl::Status first = TakeFirstError();
+  if (!first.ok()) engine_->DiscardStep();
   absl::Status status;
   do {
     kernel_failed_ = false;
-    status = engine_->DetachAll();
+    status = engine_->BeginStep();
   } while (WaitForPins(status, deadline));
   if (!status.ok()) status = Explain(status, label);
   ++steps_;
-  const absl::Status first = TakeFirstError();
   return first.ok() ? status : first;
 }
 
@@ -107,7 +109,7 @@ absl::Status Core::SetBudget(size_t bytes) {
   }
   Section section(*this);
   const absl::Status status =
-      engine_->SetBudget(LimitToDevice(bytes, *device_, log_));
+      engine_->engine().SetBudget(LimitToDevice(bytes, *device_, log_));
   gate_.NotifyAll();
   return status;
 }
@@ -116,7 +118,7 @@ RuntimeStats Core::Stats() {
   RuntimeStats stats;
   if (gate_.InsideThisThread()) return stats;
   Section section(*this);
-  stats.engine = engine_->stats();
+  stats.engine = engine_->engine().stats();
   stats.allocator = allocator_->stats();
   stats.device = device_->memory_info();
   stats.device_calls = device_->counters();
@@ -125,14 +127,49 @@ RuntimeStats Core::Stats() {
 }
 
 absl::StatusOr<size_t> Core::MinimumBudget() {
-  return absl::UnimplementedError("MinimumBudget");
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  std::shared_ptr<const Step> step;
+  {
+    Section section(*this);
+    step = engine_->last_step();
+    if (step_budget_.has_value() && step_budget_->step == step) {
+      return step_budget_->bytes;
+    }
+  }
+  if (step == nullptr) {
+    return absl::FailedPreconditionError(
+        options_.record_steps
+            ? "no whole step was seen: a step runs from one BeginStep to the "
+              "next, without an error"
+            : "steps are not recorded (RuntimeOptions::record_steps)");
+  }
+  // Takes a while, so outside.
+  RK_ASSIGN_OR_RETURN(const size_t bytes, SmallestBudget(*step, HowToReplay()));
+  Section section(*this);
+  step_budget_ = {step, bytes};
+  return bytes;
+}
+
+std::optional<size_t> Core::KnownStepBudget() {
+  const std::shared_ptr<const Step> step = engine_->last_step();
+  if (step == nullptr) return std::nullopt;
+  if (!step_budget_.has_value() || step_budget_->step != step) {
+    const absl::StatusOr<size_t> bytes = SmallestBudget(*step, HowToReplay());
+    if (!bytes.ok()) return std::nullopt;
+    step_budget_ = {step, *bytes};
+  }
+  return step_budget_->bytes;
+}
+
+ReplayOptions Core::HowToReplay() const {
+  return {device_->granularity(), options_.chunk_bytes, options_.policy};
 }
 
 void Core::CheckInvariants() {
   RK_CHECK(!gate_.InsideThisThread(), "called from a kernel");
   Section section(*this);
   EndLate();
-  engine_->CheckInvariants();
+  engine_->engine().CheckInvariants();
   allocator_->CheckInvariants();
 }
 
@@ -205,21 +242,25 @@ bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
 }
 
 absl::Status Core::Explain(const absl::Status& status, const Label& label) {
-  const std::optional<Shortfall>& shortfall = engine_->last_shortfall();
+  engine_->DiscardStep();
+  const std::optional<Shortfall>& shortfall =
+      engine_->engine().last_shortfall();
   if (!IsShortfall(status) || !shortfall.has_value()) {
     if (kernel_failed_) return status;  // names its call already
     return Named(label, status);
   }
-  std::string message = ExhaustionMessage(*shortfall, label, steps_);
+  std::string message =
+      ExhaustionMessage(*shortfall, label, steps_, KnownStepBudget());
   absl::StrAppend(&message, WriteSnapshot(message));
   return absl::ResourceExhaustedError(message);
 }
 
 std::string Core::WriteSnapshot(const std::string& message) const {
   if (options_.snapshot_directory.empty()) return "";
-  const absl::StatusOr<std::string> path = WriteOomSnapshot(
-      options_.snapshot_directory, {message, steps_, engine_->Storages(),
-                                    engine_->stats(), allocator_->stats()});
+  const absl::StatusOr<std::string> path =
+      WriteOomSnapshot(options_.snapshot_directory,
+                       {message, steps_, engine_->engine().Storages(),
+                        engine_->engine().stats(), allocator_->stats()});
   if (path.ok()) return absl::StrCat(" Snapshot: ", *path, ".");
   return absl::StrCat(" No snapshot: ", path.status().message(), ".");
 }

@@ -24,6 +24,8 @@
 #include "rekindle/device/device.h"
 #include "rekindle/engine/engine.h"
 #include "rekindle/runtime/gate.h"
+#include "rekindle/runtime/minimum_budget.h"
+#include "rekindle/runtime/recording_engine.h"
 #include "rekindle/runtime/runtime.h"
 #include "rekindle/runtime/scope_names.h"
 #include "rekindle/runtime/stored_kernel.h"
@@ -84,6 +86,12 @@ class Core : public std::enable_shared_from_this<Core> {
  private:
   using Deadline = std::chrono::steady_clock::time_point;
   class Section;
+
+  // The smallest budget for a step, once it was looked for.
+  struct StepBudget {
+    std::shared_ptr<const Step> step;
+    size_t bytes = 0;
+  };
 
   // What waits for the gate to open: one reference, and a pin if `pinned`.
   struct Late {
@@ -154,6 +162,9 @@ class Core : public std::enable_shared_from_this<Core> {
   // The error as the program sees it: that of a shortfall has all numbers.
   absl::Status Explain(const absl::Status& status, const Label& label)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+  // SmallestBudget of the last whole step; nullopt if there is none.
+  std::optional<size_t> KnownStepBudget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+  ReplayOptions HowToReplay() const;
   std::string WriteSnapshot(const std::string& message) const
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
 
@@ -178,8 +189,9 @@ class Core : public std::enable_shared_from_this<Core> {
   int64_t steps_ ABSL_GUARDED_BY(gate_) = 0;
   // Whether the latest error of the engine came out of a kernel.
   bool kernel_failed_ ABSL_GUARDED_BY(gate_) = false;
+  std::optional<StepBudget> step_budget_ ABSL_GUARDED_BY(gate_);
   std::optional<Event> event_ ABSL_GUARDED_BY(gate_);  // made when needed
-  std::unique_ptr<Engine> engine_ ABSL_PT_GUARDED_BY(gate_);
+  std::unique_ptr<RecordingEngine> engine_ ABSL_PT_GUARDED_BY(gate_);
 };
 
 // Holds the gate. Before it opens, everything put aside ends.

@@ -115,13 +115,13 @@ absl::Status Core::Detach(const Tensor& tensor, Site site) {
 bool Core::Evict(const Tensor& tensor) {
   if (gate_.InsideThisThread()) return false;
   Section section(*this);
-  return engine_->Evict(tensor.variable_->storage);
+  return engine_->engine().Evict(tensor.variable_->storage);
 }
 
 bool Core::IsResident(const Tensor& tensor) {
   if (gate_.InsideThisThread()) return false;
   Section section(*this);
-  return engine_->IsResident(tensor.variable_->storage);
+  return engine_->engine().IsResident(tensor.variable_->storage);
 }
 
 }  // namespace rekindle::internal

@@ -70,6 +70,8 @@ struct RuntimeOptions {
   size_t chunk_bytes = 0;
   // How long a call waits for memory that other threads' guards pin.
   std::chrono::milliseconds pin_wait{10000};
+  // Writes each step down, for MinimumBudget and for what an error can name.
+  bool record_steps = true;
   // Prints statistics to stderr when the runtime ends.
   bool print_stats = false;
   // 0: nothing, 1: warnings, 2: decisions. Written to stderr.

@@ -1,13 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The public door: a runtime that keeps a program's tensors under a budget.
 //
-//   auto rt =
-//   Runtime::Create(RuntimeOptions::FromEnvironment().value()).value(); Tensor
-//   w = rt->Constant(F32({n}), values, {.name = "w"}); Tensor y =
-//   rt->Call({.name = "double"}, {w}, {F32({n})},
-//                       [n](KernelArgs& a) { ...; return absl::OkStatus();
-//                       })[0];
-//   std::vector<float> out = y.ToHost<float>().value();
+//   auto rt = Runtime::Create(*RuntimeOptions::FromEnvironment()).value();
+//   Tensor w = rt->Constant(F32({n}), values, {.name = "w"});
+//   Tensor y = rt->Call({.name = "double"}, {w}, {F32({n})},
+//                       [n](KernelArgs& a) { ... return status; })[0];
+//   std::vector<float> out = *y.ToHost<float>();
 #pragma once
 
 #include <cstddef>

@@ -1,0 +1,28 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+
+#include <cstddef>
+#include <string>
+
+#include "absl/status/statusor.h"
+#include "rekindle/engine/step.h"
+
+namespace rekindle::internal {
+
+// How the step is to be run.
+struct ReplayOptions {
+  size_t granularity = 0;  // of the device
+  size_t chunk_bytes = 0;  // as in VmmAllocatorOptions
+  std::string policy;
+};
+
+// A budget at which the step passes on a counting device, in bytes: the first
+// of those tried, which start at what its constants take and rise by about one
+// percent of its peak. (Every one is tried, because a step may fail with more
+// memory than it passed with.) A step that runs everything a hundred times
+// over counts as failed.
+// Errors: Internal if it does not pass without a limit either.
+absl::StatusOr<size_t> SmallestBudget(const Step& step,
+                                      const ReplayOptions& options);
+
+}  // namespace rekindle::internal
