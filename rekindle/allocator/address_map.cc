@@ -98,8 +98,8 @@ void AddressMap::Leave(Range* range) {
     return;
   }
   if (range->state == RangeState::kCached) idle_chunks_ -= WholeChunks(*range);
-  by_size_[static_cast<size_t>(range->state)].erase(
-      {range->bytes, range->address, range});
+  SizeIndex& index = by_size_[static_cast<size_t>(range->state)];
+  index.erase(index.find({range->bytes, range->address, range}));
 }
 
 size_t AddressMap::WholeChunks(const Range& range) const {

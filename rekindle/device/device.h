@@ -105,7 +105,7 @@ class Device {
 
   // Says that no live block lies in the range (`MarkFree`) or that one does
   // from now on (`MarkUsed`); a device that can catch stray accesses does.
-  // The range is mapped.
+  // The range is mapped; Map leaves it used.
   virtual void MarkFree(DeviceAddress address, size_t bytes) = 0;
   virtual void MarkUsed(DeviceAddress address, size_t bytes) = 0;
 

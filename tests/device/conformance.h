@@ -2,7 +2,7 @@
 // The suite that every Device backend must pass. A backend joins by
 //   INSTANTIATE_TEST_SUITE_P(Name, DeviceConformance, testing::Values(...),
 //                            DeviceCaseName);
-// in a file of its own that is linked with conformance_test.cc.
+// in a file of its own that is linked with the conformance_*test.cc files.
 #pragma once
 
 #include <cstddef>

@@ -201,7 +201,8 @@ TEST(HostDeviceDeathTest, RunningOutOfMappingsSaysSo) {
   size_t limit = 0;
   std::ifstream("/proc/sys/vm/max_map_count") >> limit;
   if (REKINDLE_SANITIZED || limit == 0 || limit > 200'000) {
-    GTEST_SKIP() << "vm.max_map_count is " << limit;
+    GTEST_SKIP() << "vm.max_map_count is " << limit
+                 << (REKINDLE_SANITIZED ? ", and a sanitizer needs it" : "");
   }
   EXPECT_EXIT(ExhaustMappings(), testing::ExitedWithCode(0), "max_map_count");
 }
