@@ -51,6 +51,7 @@ absl::StatusOr<Simulation> MakeSimulation(const ReplayOptions& options,
 struct Bounds {
   size_t constants = 0;  // the most that the allocator's constants ever take
   size_t peak = 0;
+  double cost = 0;  // of all calls
 };
 
 absl::StatusOr<Bounds> FindBounds(const Step& step,
@@ -73,17 +74,17 @@ absl::StatusOr<Bounds> FindBounds(const Step& step,
         std::max(bounds.constants, constants - std::min(constants, adopted));
     return true;
   }));
+  bounds.cost = simulation.engine->stats().call_cost;
   bounds.peak = simulation.allocator->stats().peak_physical_bytes;
   return bounds;
 }
 
 absl::Status ReplayAt(size_t budget, const Step& step,
-                      const ReplayOptions& options) {
+                      const ReplayOptions& options, double most_recomputation) {
   RK_ASSIGN_OR_RETURN(const Simulation simulation,
                       MakeSimulation(options, budget));
-  return Replay(step, *simulation.engine, [&simulation] {
-    const EngineStats stats = simulation.engine->stats();
-    return stats.recomputations <= 1000 + 100 * stats.calls;
+  return Replay(step, *simulation.engine, [&] {
+    return simulation.engine->stats().recompute_cost <= most_recomputation;
   });
 }
 
@@ -96,11 +97,12 @@ absl::StatusOr<size_t> SmallestBudget(const Step& step,
     return absl::InternalError(absl::StrCat(
         "the recorded step does not repeat: ", bounds.status().message()));
   }
+  const double most_recomputation = kMostRecomputation * bounds->cost;
   const size_t chunk = std::max(options.chunk_bytes, options.granularity);
   const size_t rise = RoundUp(std::max<size_t>(bounds->peak / 100, 1), chunk);
   for (size_t budget = RoundUp(std::max(bounds->constants, chunk), chunk);
        budget < bounds->peak; budget += rise) {
-    if (ReplayAt(budget, step, options).ok()) return budget;
+    if (ReplayAt(budget, step, options, most_recomputation).ok()) return budget;
   }
   return bounds->peak;
 }

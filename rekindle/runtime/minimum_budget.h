@@ -9,6 +9,8 @@
 
 namespace rekindle::internal {
 
+inline constexpr double kMostRecomputation = 3;
+
 // How the step is to be run.
 struct ReplayOptions {
   size_t granularity = 0;  // of the device
@@ -19,8 +21,8 @@ struct ReplayOptions {
 // A budget at which the step passes on a counting device, in bytes: the first
 // of those tried, which start at what its constants take and rise by about one
 // percent of its peak. (Every one is tried, because a step may fail with more
-// memory than it passed with.) A step that runs everything a hundred times
-// over counts as failed.
+// memory than it passed with.) A step whose recomputations cost more than
+// kMostRecomputation times its calls counts as failed.
 // Errors: Internal if it does not pass without a limit either.
 absl::StatusOr<size_t> SmallestBudget(const Step& step,
                                       const ReplayOptions& options);

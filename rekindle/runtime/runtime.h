@@ -81,8 +81,10 @@ class Runtime {
   RuntimeStats Stats() const;
 
   // The smallest budget at which the last complete step is known to run with
-  // this policy, in bytes. Errors: FailedPrecondition before two BeginStep
-  // calls have marked one.
+  // this policy and at most four times its work, in bytes: found by repeating
+  // the step on a device that only counts, which can take seconds. A step is
+  // complete if it lies between two BeginStep calls and had no error.
+  // Errors: FailedPrecondition if there was none.
   absl::StatusOr<size_t> MinimumBudget() const;
 
   const Device& device() const;
