@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "rekindle/allocator/vmm_allocator.h"
 #include "rekindle/base/check.h"
@@ -17,6 +18,9 @@
 
 namespace rekindle::internal {
 namespace {
+
+// An error does not wait longer for what it could also name.
+constexpr std::chrono::seconds kTimeToFindAStepBudget{2};
 
 // No more than the device has.
 size_t LimitToDevice(size_t budget, const Device& device, const Log& log) {
@@ -144,7 +148,8 @@ absl::StatusOr<size_t> Core::MinimumBudget() {
             : "steps are not recorded (RuntimeOptions::record_steps)");
   }
   // Takes a while, so outside.
-  RK_ASSIGN_OR_RETURN(const size_t bytes, SmallestBudget(*step, HowToReplay()));
+  RK_ASSIGN_OR_RETURN(const size_t bytes,
+                      SmallestBudget(*step, HowToReplay(), Deadline::max()));
   Section section(*this);
   step_budget_ = {step, bytes};
   return bytes;
@@ -154,7 +159,9 @@ std::optional<size_t> Core::KnownStepBudget() {
   const std::shared_ptr<const Step> step = engine_->last_step();
   if (step == nullptr) return std::nullopt;
   if (!step_budget_.has_value() || step_budget_->step != step) {
-    const absl::StatusOr<size_t> bytes = SmallestBudget(*step, HowToReplay());
+    const absl::StatusOr<size_t> bytes = SmallestBudget(
+        *step, HowToReplay(),
+        std::chrono::steady_clock::now() + kTimeToFindAStepBudget);
     if (!bytes.ok()) return std::nullopt;
     step_budget_ = {step, *bytes};
   }
@@ -238,7 +245,9 @@ bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
                   [self](const auto& pin) { return pin.first == self; })) {
     return false;
   }
-  return gate_.WaitUntil(deadline);
+  if (std::chrono::steady_clock::now() >= deadline) return false;
+  gate_.WaitUntil(deadline);
+  return true;  // also at the deadline: a last attempt
 }
 
 absl::Status Core::Explain(const absl::Status& status, const Label& label) {
@@ -246,8 +255,8 @@ absl::Status Core::Explain(const absl::Status& status, const Label& label) {
   const std::optional<Shortfall>& shortfall =
       engine_->engine().last_shortfall();
   if (!IsShortfall(status) || !shortfall.has_value()) {
-    if (kernel_failed_) return status;  // names its call already
-    return Named(label, status);
+    const bool named = absl::StrContains(status.message(), ToString(label));
+    return kernel_failed_ || named ? status : Named(label, status);
   }
   std::string message =
       ExhaustionMessage(*shortfall, label, steps_, KnownStepBudget());
@@ -294,15 +303,16 @@ void Core::ReleasePin(const Pin& pin) {
 }
 
 void Core::EndLate() {
-  if (late_.empty()) return;
+  bool unpinned = false;
   while (!late_.empty()) {
     // Ending one may put aside more: what its kernel had captured.
     for (const Late& late : std::exchange(late_, {})) {
+      unpinned = unpinned || late.pinned;
       if (late.pinned) engine_->Unpin(late.storage);
       engine_->DropReference(late.storage);
     }
   }
-  gate_.NotifyAll();
+  if (unpinned) gate_.NotifyAll();
 }
 
 }  // namespace rekindle::internal

@@ -162,7 +162,8 @@ class Core : public std::enable_shared_from_this<Core> {
   // The error as the program sees it: that of a shortfall has all numbers.
   absl::Status Explain(const absl::Status& status, const Label& label)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
-  // SmallestBudget of the last whole step; nullopt if there is none.
+  // SmallestBudget of the last whole step; nullopt if there is none, or if it
+  // takes long to find.
   std::optional<size_t> KnownStepBudget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   ReplayOptions HowToReplay() const;
   std::string WriteSnapshot(const std::string& message) const

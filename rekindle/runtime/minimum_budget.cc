@@ -80,29 +80,37 @@ absl::StatusOr<Bounds> FindBounds(const Step& step,
 }
 
 absl::Status ReplayAt(size_t budget, const Step& step,
-                      const ReplayOptions& options, double most_recomputation) {
+                      const ReplayOptions& options,
+                      absl::FunctionRef<bool(const EngineStats&)> go_on) {
   RK_ASSIGN_OR_RETURN(const Simulation simulation,
                       MakeSimulation(options, budget));
-  return Replay(step, *simulation.engine, [&] {
-    return simulation.engine->stats().recompute_cost <= most_recomputation;
-  });
+  return Replay(step, *simulation.engine,
+                [&] { return go_on(simulation.engine->stats()); });
 }
 
 }  // namespace
 
-absl::StatusOr<size_t> SmallestBudget(const Step& step,
-                                      const ReplayOptions& options) {
+absl::StatusOr<size_t> SmallestBudget(
+    const Step& step, const ReplayOptions& options,
+    std::chrono::steady_clock::time_point deadline) {
   const absl::StatusOr<Bounds> bounds = FindBounds(step, options);
   if (!bounds.ok()) {
     return absl::InternalError(absl::StrCat(
         "the recorded step does not repeat: ", bounds.status().message()));
   }
-  const double most_recomputation = kMostRecomputation * bounds->cost;
+  const auto in_time = [deadline] {
+    return std::chrono::steady_clock::now() < deadline;
+  };
+  const auto go_on = [&](const EngineStats& stats) {
+    return in_time() &&
+           stats.recompute_cost <= kMostRecomputation * bounds->cost;
+  };
   const size_t chunk = std::max(options.chunk_bytes, options.granularity);
   const size_t rise = RoundUp(std::max<size_t>(bounds->peak / 100, 1), chunk);
   for (size_t budget = RoundUp(std::max(bounds->constants, chunk), chunk);
        budget < bounds->peak; budget += rise) {
-    if (ReplayAt(budget, step, options, most_recomputation).ok()) return budget;
+    if (ReplayAt(budget, step, options, go_on).ok()) return budget;
+    if (!in_time()) return absl::CancelledError("no budget found in time");
   }
   return bounds->peak;
 }

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <chrono>
 #include <cstddef>
 #include <string>
 
@@ -23,8 +24,10 @@ struct ReplayOptions {
 // percent of its peak. (Every one is tried, because a step may fail with more
 // memory than it passed with.) A step whose recomputations cost more than
 // kMostRecomputation times its calls counts as failed.
-// Errors: Internal if it does not pass without a limit either.
-absl::StatusOr<size_t> SmallestBudget(const Step& step,
-                                      const ReplayOptions& options);
+// Errors: Internal if it does not pass without a limit either, Cancelled if
+// none was found by the deadline.
+absl::StatusOr<size_t> SmallestBudget(
+    const Step& step, const ReplayOptions& options,
+    std::chrono::steady_clock::time_point deadline);
 
 }  // namespace rekindle::internal

@@ -20,7 +20,8 @@ namespace rekindle {
 class Budget {
  public:
   // Free memory of the device at start, less a twentieth of its total as a
-  // margin for what Rekindle does not count. The default.
+  // margin for what Rekindle does not count, and never below half of what is
+  // free. The default.
   static Budget Auto() { return Budget(Form::kAuto, 0); }
   static Budget Unlimited() { return Budget(Form::kUnlimited, 0); }
   static Budget Bytes(size_t bytes) {
@@ -52,14 +53,21 @@ enum class CostModel {
 };
 
 struct RuntimeOptions {
-  // Fields set from REKINDLE_BUDGET, REKINDLE_DEVICE, REKINDLE_POLICY,
-  // REKINDLE_STATS and REKINDLE_LOG where those are set, defaults elsewhere.
+  // Fields set from the environment, defaults where a variable is not set:
+  //   REKINDLE_BUDGET   as Budget::Parse reads it
+  //   REKINDLE_DEVICE   auto, host, counting, cuda:0
+  //   REKINDLE_POLICY   as MakePolicy reads it
+  //   REKINDLE_STATS    0 or 1
+  //   REKINDLE_LOG      quiet or 0, warn or 1, info or 2
+  // Warns on stderr of other variables whose names begin with REKINDLE_.
   // Errors: InvalidArgument that names variable, value and what is accepted.
   static absl::StatusOr<RuntimeOptions> FromEnvironment();
-  // The same, with the environment given as a function from name to value.
+  // The same, with the environment given as a function from name to value, and
+  // without the warnings.
   static absl::StatusOr<RuntimeOptions> FromEnvironment(
       const std::function<std::optional<std::string>(const char*)>& lookup);
 
+  // More than the device has becomes what it has, with a warning.
   Budget budget = Budget::Auto();
   // "auto" (the first GPU, else the host), "host", "cuda:0", "counting".
   std::string device = "auto";

@@ -10,6 +10,7 @@
 #include "rekindle/device/counting/counting_device.h"
 #include "rekindle/engine/replay.h"
 #include "rekindle/evictor/policies.h"
+#include "rekindle/runtime/minimum_budget.h"
 #include "tests/base/status_matchers.h"
 
 namespace rekindle::internal {
@@ -154,6 +155,17 @@ TEST_F(RecordingEngineTest, ReplayStopsWhenTold) {
       Replay(*engine_.last_step(), *other.engine, [&] { return left-- > 0; }),
       HasCode(absl::StatusCode::kCancelled));
   EXPECT_EQ(other.engine->stats().calls, 5);
+}
+
+TEST_F(RecordingEngineTest, SearchForABudgetEndsAtItsDeadline) {
+  const StorageId w = Constant();
+  ASSERT_THAT(engine_.BeginStep(), IsOk());
+  Chain(w);
+  ASSERT_THAT(engine_.BeginStep(), IsOk());
+  const ReplayOptions options = {kChunk, 0, "lru"};
+  EXPECT_THAT(SmallestBudget(*engine_.last_step(), options,
+                             std::chrono::steady_clock::now()),
+              HasCode(absl::StatusCode::kCancelled));
 }
 
 }  // namespace
