@@ -73,9 +73,10 @@ Corpus::Batch Corpus::Draw(int rows, int length,
   return batch;
 }
 
-int32_t Corpus::Start() const {
-  const size_t at = symbols_.find('\n');
-  return at == std::string::npos ? 0 : static_cast<int32_t>(at);
+std::vector<int32_t> Corpus::Excerpt(int length) const {
+  const auto at =
+      tokens_.begin() + (static_cast<int64_t>(tokens_.size()) - length) / 2;
+  return std::vector<int32_t>(at, at + length);
 }
 
 }  // namespace train_gpt

@@ -31,8 +31,8 @@ class Corpus {
   char Decode(int32_t token) const {
     return symbols_[static_cast<size_t>(token)];
   }
-  // The token of a newline; 0 if the text has none.
-  int32_t Start() const;
+  // `length` tokens from the middle. REQUIRES: as for Draw.
+  std::vector<int32_t> Excerpt(int length) const;
 
  private:
   explicit Corpus(absl::string_view text);

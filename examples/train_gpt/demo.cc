@@ -131,7 +131,7 @@ absl::StatusOr<bool> RunDemo(const Corpus& corpus, const Flags& flags,
                 runs.back().text.c_str());
   }
   std::printf(
-      "\nWithout a limit the program needs %s at its peak, of which %.0f%% are "
+      "\nWithout a limit the program needs %s at its peak, of which %.1f%% are "
       "constants\n(parameters and the optimizer's moments).\n\n",
       rekindle::FormatBytes(peak).c_str(),
       100 * constants / static_cast<double>(peak));

@@ -11,14 +11,14 @@ namespace train_gpt {
 // constants are more than 15% of the peak, and the model learns to spell.
 struct Flags {
   std::string text = "/usr/share/common-licenses/GPL-3";
-  int steps = 150;
-  int batch = 16;
+  int steps = 600;
+  int batch = 10;
   int context = 64;
-  int layers = 4;
-  int width = 128;
-  int heads = 4;
-  float dropout = 0.05f;
-  float learning_rate = 3e-3f;
+  int layers = 6;
+  int width = 64;
+  int heads = 2;
+  float dropout = 0.02f;
+  float learning_rate = 4e-3f;
   uint64_t seed = 1;
   int threads = 0;  // 0: as many as OpenMP would use.
   int sample = 300;

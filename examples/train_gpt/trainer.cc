@@ -61,7 +61,8 @@ Trainer::Trainer(rekindle::Runtime& runtime, const Corpus& corpus,
       context_(runtime, Threads(flags)),
       initializer_(context_, flags.seed),
       model_(initializer_, ModelOptions(corpus, flags)),
-      optimizer_(context_, model_.Parameters(), {.weight_decay = 0.1f}),
+      optimizer_(context_, model_.Parameters(),
+                 {.beta2 = 0.99f, .weight_decay = 0.1f}),
       dropout_(flags.seed + 1),
       batches_(flags.seed + 2) {}
 
@@ -113,16 +114,14 @@ absl::StatusOr<std::vector<float>> Trainer::NextScores(
 
 absl::StatusOr<std::string> Trainer::Write(int characters) {
   std::mt19937_64 random(flags_.seed + 3);
-  std::vector<int32_t> tokens = {corpus_.Start()};
+  std::vector<int32_t> tokens = corpus_.Excerpt(flags_.context);
   std::string text;
   for (int i = 0; i < characters; ++i) {
     RK_RETURN_IF_ERROR(runtime_.BeginStep());
     RK_ASSIGN_OR_RETURN(const std::vector<float> scores, NextScores(tokens));
     tokens.push_back(Choose(scores, random));
     text.push_back(corpus_.Decode(tokens.back()));
-    if (tokens.size() > static_cast<size_t>(flags_.context)) {
-      tokens.erase(tokens.begin());
-    }
+    tokens.erase(tokens.begin());
   }
   return text;
 }

@@ -29,7 +29,7 @@ class Trainer {
   // Ends the last step: its error, if there was one.
   absl::Status Finish() { return runtime_.BeginStep(); }
 
-  // Text in the manner of the corpus.
+  // Goes on writing from the middle of the corpus.
   absl::StatusOr<std::string> Write(int characters);
 
   int64_t parameters();

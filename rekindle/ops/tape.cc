@@ -188,6 +188,7 @@ std::vector<Tensor> Gradients::Call(absl::string_view suffix,
                                     Kernel kernel) {
   options.name = absl::StrCat(recorded_.name, suffix);
   options.kind = Kind::kGradient;
+  options.keep = Keep::kRatherNot;
   return context().runtime().Call(options, inputs, outputs, std::move(kernel),
                                   recorded_.site);
 }

@@ -127,7 +127,8 @@ class Gradients {
   void Fail(const absl::Status& status);
 
   // As Runtime::Call, for gradients, with the operator's scope and place. The
-  // name is the operator's with `suffix` behind it.
+  // name is the operator's with `suffix` behind it. The outputs are rather kept
+  // than other tensors: each hangs on all gradients before it.
   std::vector<Tensor> Call(absl::string_view suffix, CallOptions options,
                            std::initializer_list<Tensor> inputs,
                            std::initializer_list<Spec> outputs, Kernel kernel);

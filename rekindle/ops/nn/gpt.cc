@@ -9,7 +9,10 @@
 namespace rekindle::nn {
 namespace {
 
-constexpr float kDeviation = 0.02f;
+// Of initial weights: rows of unit length, whatever the width.
+float Deviation(const GptOptions& options) {
+  return 1.0f / std::sqrt(static_cast<float>(options.width));
+}
 
 std::vector<Block> MakeBlocks(Initializer& initializer,
                               const GptOptions& options) {
@@ -17,9 +20,9 @@ std::vector<Block> MakeBlocks(Initializer& initializer,
   block.width = options.width;
   block.heads = options.heads;
   block.dropout = options.dropout;
-  block.deviation = kDeviation;
+  block.deviation = Deviation(options);
   block.residual_deviation =
-      kDeviation / std::sqrt(2.0f * static_cast<float>(options.layers));
+      block.deviation / std::sqrt(2.0f * static_cast<float>(options.layers));
   std::vector<Block> blocks;
   for (int i = 0; i < options.layers; ++i) {
     blocks.emplace_back(initializer, absl::StrCat("block", i), block);
@@ -48,7 +51,7 @@ absl::Status GptOptions::Validate() const {
 Gpt::Gpt(Initializer& initializer, const GptOptions& options)
     : options_(options),
       embedding_(initializer, "embedding", options.vocabulary, options.context,
-                 options.width, kDeviation),
+                 options.width, Deviation(options)),
       blocks_(MakeBlocks(initializer, options)),
       norm_(initializer, "norm", options.width) {}
 

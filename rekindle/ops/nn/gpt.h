@@ -29,8 +29,9 @@ struct GptOptions {
 
 // A language model in the form of GPT-2: learned positions, norms in front,
 // token table shared by input and output. Source: Radford et al., "Language
-// models are unsupervised multitask learners", 2019; initial weights as in its
-// code: deviation 0.02, in front of residual sums less by sqrt(2 layers).
+// models are unsupervised multitask learners", 2019. Initial weights have the
+// deviation 1 / sqrt(width), those in front of residual sums less than that by
+// sqrt(2 layers).
 class Gpt {
  public:
   // REQUIRES: options.Validate() is OK.

@@ -14,7 +14,7 @@ using ops::Var;
 using ops::reference::Floats;
 using testing::HasSubstr;
 
-class AdamWTest : public OpsTest {
+class AdamWOptimizerTest : public OpsTest {
  protected:
   // The gradient of each element of `p` is 1.
   absl::Status Backward(Tape& tape, const Parameter& p) {
@@ -24,7 +24,7 @@ class AdamWTest : public OpsTest {
   }
 };
 
-TEST_F(AdamWTest, DecaysOnlyWhatIsMarked) {
+TEST_F(AdamWOptimizerTest, DecaysOnlyWhatIsMarked) {
   Parameter matrix{"matrix", Make({2, 2}, Floats(4, 1.0f)), true};
   Parameter vector{"vector", Make({2}, Floats(2, 1.0f)), false};
   AdamW optimizer(context_, {&matrix, &vector},
@@ -42,7 +42,7 @@ TEST_F(AdamWTest, DecaysOnlyWhatIsMarked) {
   EXPECT_LT(Values(vector.value)[0], 1.0);
 }
 
-TEST_F(AdamWTest, LeavesAloneWhatHasNoGradient) {
+TEST_F(AdamWOptimizerTest, LeavesAloneWhatHasNoGradient) {
   Parameter used{"used", Make({2}, Floats(2, 1.0f)), false};
   Parameter unused{"unused", Make({2}, Floats(2, 1.0f)), true};
   AdamW optimizer(context_, {&used, &unused}, {});
@@ -53,7 +53,7 @@ TEST_F(AdamWTest, LeavesAloneWhatHasNoGradient) {
   EXPECT_EQ(Values(unused.value), Floats(2, 1.0f));
 }
 
-TEST_F(AdamWTest, WantsBackwardFirst) {
+TEST_F(AdamWOptimizerTest, WantsBackwardFirst) {
   Parameter p{"p", Make({2}, Floats(2, 1.0f)), false};
   AdamW optimizer(context_, {&p}, {});
   Tape tape(context_);
@@ -62,7 +62,7 @@ TEST_F(AdamWTest, WantsBackwardFirst) {
   EXPECT_EQ(optimizer.steps(), 0);
 }
 
-TEST_F(AdamWTest, GradientsGoWithTheUpdate) {
+TEST_F(AdamWOptimizerTest, GradientsGoWithTheUpdate) {
   Parameter p{"p", Make({1024}, Floats(1024, 1.0f)), false};
   AdamW optimizer(context_, {&p}, {});
   const size_t before = runtime_->Stats().engine.live_bytes;

@@ -27,9 +27,9 @@ constexpr int kSteps = 10;
 GptOptions Tiny() {
   return {.vocabulary = 11,
           .context = kTime,
-          .layers = 3,
+          .layers = 5,
           .heads = 4,
-          .width = 32,
+          .width = 28,
           .dropout = 0.1f};
 }
 
@@ -96,7 +96,7 @@ Outcome Train(Budget budget) {
   Outcome outcome;
   auto runtime = SmallChunkRuntime(budget);
   {
-    Context context(*runtime, {2});
+    Context context(*runtime, {1});
     Initializer initializer(context, 1);
     Gpt model(initializer, Tiny());
     AdamW optimizer(context, model.Parameters(), {.learning_rate = 1e-2f});
@@ -132,7 +132,7 @@ std::unique_ptr<Outcome> GptTest::unlimited_;
 TEST_F(GptTest, Learns) {
   ASSERT_EQ(unlimited_->status, absl::OkStatus());
   ASSERT_EQ(unlimited_->losses.size(), static_cast<size_t>(kSteps));
-  EXPECT_NEAR(unlimited_->losses.front(), 2.4, 0.1);  // log(11)
+  EXPECT_NEAR(unlimited_->losses.front(), 2.8, 0.4);  // log(11) and some
   EXPECT_LT(unlimited_->losses.back(), 1.6);
   EXPECT_EQ(unlimited_->stats.engine.recomputations, 0);
 }
@@ -174,7 +174,7 @@ INSTANTIATE_TEST_SUITE_P(Fractions, GptBudgetTest,
 
 TEST_F(GptTest, GradientPredictsTheChangeOfTheLoss) {
   auto runtime = SmallChunkRuntime(Budget::Unlimited());
-  Context context(*runtime, {2});
+  Context context(*runtime, {1});
   Initializer initializer(context, 1);
   Gpt model(initializer, Tiny());
   const Batch batch = MakeBatch(0);
@@ -212,7 +212,7 @@ TEST_F(GptTest, OptionsAreChecked) {
   options.heads = 5;
   EXPECT_EQ(options.Validate(),
             absl::InvalidArgumentError(
-                "width must be a multiple of heads, but is 32 with 5"));
+                "width must be a multiple of heads, but is 28 with 5"));
   options = Tiny();
   options.layers = 0;
   EXPECT_FALSE(options.Validate().ok());
