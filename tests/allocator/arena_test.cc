@@ -137,6 +137,15 @@ TEST_F(ArenaTest, ALowerBudgetIsKeptAsBlocksAreFreed) {
   EXPECT_EQ(created(), 4 * kChunk);
 }
 
+TEST_F(ArenaTest, AboveALoweredBudgetNotEvenAGapIsGivenOut) {
+  Range* const first = Allocate(kChunk);
+  ASSERT_NE(Allocate(3 * kChunk - 512), nullptr);
+  ledger_.SetBudget(3 * kChunk);
+  EXPECT_EQ(arena_->Allocate(512).value(), nullptr);
+  arena_->Free(first);
+  EXPECT_NE(Allocate(512), nullptr);
+}
+
 TEST_F(ArenaTest, AnExcessThatCouldNotBeGivenBackIsTriedAgain) {
   Range* const range = Allocate(4 * kChunk);
   ledger_.SetBudget(2 * kChunk);

@@ -122,6 +122,12 @@ TEST(PlacerTest, AHoleWithTailsTakesABlockThatFillsIt) {
   EXPECT_EQ(picture.AnyPlacement(8)->new_chunks, 1u);
 }
 
+TEST(PlacerTest, SuchAHoleIsFoundAmongLargerRanges) {
+  std::string text = "AAcc....ccBB";
+  for (int i = 0; i < 9; ++i) text += "AcccBBBB";
+  EXPECT_EQ(Picture(text + "........").Any(8), 2);
+}
+
 TEST(PlacerTest, TheLimitOfNewChunksIsKept) {
   const Picture picture("AAcc....ccBB............");
   EXPECT_EQ(picture.Any(8, 1), 2);

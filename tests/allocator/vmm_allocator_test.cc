@@ -362,6 +362,7 @@ TEST_F(MarksTest, FreedBlocksAreOverwritten) {
   const Block block = *allocator_->Allocate(5000).value();
   allocator_->Free(block);
   EXPECT_EQ(At(block.address), HostDevice::kFreedByte);
+  EXPECT_EQ(At(block.address + 6000), HostDevice::kFreedByte) << "never used";
   EXPECT_EQ(At(keep.address), HostDevice::kFreshByte);
 }
 #endif

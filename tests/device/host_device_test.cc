@@ -115,6 +115,26 @@ TEST(HostDeviceTest, KernelsReadAndWriteMappedMemory) {
   EXPECT_EQ(byte, 42);
 }
 
+TEST(HostDeviceTest, ReservationsKeepNoAddressesForAlignment) {
+  if (REKINDLE_SANITIZED) GTEST_SKIP() << "sanitizers take addresses too";
+  const auto device = Open({.capacity = 4 * kMiB, .granularity = 2 * kMiB});
+  const auto address_space = [] {
+    size_t pages = 0;
+    std::ifstream("/proc/self/statm") >> pages;
+    return pages * 4096;
+  };
+  const size_t before = address_space();
+  std::vector<DeviceAddress> addresses;
+  for (int i = 0; i < 64; ++i) {
+    addresses.push_back(device->Reserve(2 * kMiB).value());
+  }
+  EXPECT_LE(address_space(), before + 65 * 2 * kMiB);
+  for (const DeviceAddress address : addresses) {
+    ASSERT_THAT(device->Release(address, 2 * kMiB), IsOk());
+  }
+  EXPECT_LE(address_space(), before + 2 * kMiB);
+}
+
 TEST(HostDeviceTest, OverlappingCopiesMoveTheBytes) {
   const auto device = Open({.capacity = kMiB});
   const DeviceAddress address = device->Reserve(kUnit).value();

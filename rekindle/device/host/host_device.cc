@@ -47,12 +47,17 @@ absl::Status SystemError(absl::string_view verb, size_t bytes) {
       "fewer mappings"));
 }
 
-// Puts inaccessible addresses over the range, whatever was there.
+// Makes the addresses inaccessible, whatever was there. A process that is out
+// of mappings cannot even replace one by another, but can forbid its use.
 absl::Status Seal(absl::string_view verb, DeviceAddress address, size_t bytes) {
   void* const mapped = mmap(Pointer(address), bytes, PROT_NONE,
                             kInaccessible | MAP_FIXED, -1, 0);
-  if (mapped == MAP_FAILED) return SystemError(verb, bytes);
-  return absl::OkStatus();
+  if (mapped != MAP_FAILED) return absl::OkStatus();
+  const absl::Status error = SystemError(verb, bytes);
+  if (mprotect(Pointer(address), bytes, PROT_NONE) == 0) {
+    return absl::OkStatus();
+  }
+  return error;
 }
 
 }  // namespace
