@@ -2,6 +2,7 @@
 // ReadGuard and WriteGuard.
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "rekindle/device/fault_injecting_device.h"
 #include "tests/runtime/runtime_fixture.h"
 

@@ -5,6 +5,7 @@
 #include <future>
 #include <thread>
 
+#include "absl/strings/str_cat.h"
 #include "tests/runtime/runtime_fixture.h"
 
 namespace rekindle {
