@@ -25,10 +25,11 @@ namespace reference = host::reference;
 using reference::Doubles;
 using reference::Floats;
 
-inline std::unique_ptr<Runtime> HostRuntime(Budget budget) {
+// With more memory than any of these tests needs.
+inline std::unique_ptr<Runtime> HostRuntime() {
   RuntimeOptions options;
   options.device = "host";
-  options.budget = budget;
+  options.budget = Budget::Bytes(size_t{64} << 20);
   options.snapshot_directory = "";
   auto runtime = Runtime::Create(options);
   EXPECT_TRUE(runtime.ok()) << runtime.status();
@@ -37,8 +38,7 @@ inline std::unique_ptr<Runtime> HostRuntime(Budget budget) {
 
 class OpsTest : public testing::Test {
  protected:
-  OpsTest()
-      : runtime_(HostRuntime(Budget::Unlimited())), context_(*runtime_, {2}) {}
+  OpsTest() : runtime_(HostRuntime()), context_(*runtime_, {2}) {}
   ~OpsTest() override { runtime_->CheckInvariants(); }
 
   Tensor Make(const Shape& shape, const Floats& values) {
