@@ -46,6 +46,9 @@ function(rekindle_test name)
   target_link_libraries(${name} PRIVATE ${arg_LIBRARIES} rekindle::rekindle
     GTest::gmock_main)
   target_include_directories(${name} PRIVATE "${PROJECT_SOURCE_DIR}")
+  if(REKINDLE_PCH)
+    target_precompile_headers(${name} REUSE_FROM rekindle_test_headers)
+  endif()
   gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 600 LABELS ${name})
   if(arg_LABELS)  # gtest_discover_tests() takes properties of one value only

@@ -30,8 +30,7 @@ Var Dropout(const Var& x, float rate, Generator* generator, Site site) {
     return op.Failed();
   }
   if (generator == nullptr || rate == 0) return x;
-  const RandomState state = generator->Next();
-  const PhiloxDraw draw{state.key, state.draw};
+  const PhiloxDraw draw = generator->Next();
   const int64_t count = x.spec().elements();
   const host::HostThreads threads = x.context().threads();
   const Spec spec = x.spec();

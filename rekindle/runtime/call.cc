@@ -160,7 +160,7 @@ absl::StatusOr<Core::PreparedCall> Core::Prepare(
   call.kind = options.kind;
   call.kernel = std::make_shared<StoredKernel>(
       std::move(kernel), label, std::move(offsets),
-      options.random != nullptr ? options.random->state() : RandomState{},
+      options.random != nullptr ? options.random->state() : PhiloxDraw{},
       Seconds(options, inputs, outputs));
   return call;
 }
@@ -219,7 +219,7 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label) {
                         bytes, a.stream());
   };
   spec.execute = MakeExecutor(std::make_shared<StoredKernel>(
-      std::move(copy), label, std::vector<size_t>(), RandomState{}, spec.cost));
+      std::move(copy), label, std::vector<size_t>(), PhiloxDraw{}, spec.cost));
   RK_ASSIGN_OR_RETURN(const CallResult result, engine_->Run(std::move(spec)));
   const StorageId separate = result.outputs[0];
   if (engine_->engine().IsConstant(variable.storage)) {

@@ -21,7 +21,7 @@ class KernelArgs {
  public:
   KernelArgs(absl::Span<const DeviceAddress> inputs,
              absl::Span<const DeviceAddress> outputs, DeviceAddress workspace,
-             RandomState random, Stream stream)
+             PhiloxDraw random, Stream stream)
       : inputs_(inputs),
         outputs_(outputs),
         workspace_(workspace),
@@ -46,14 +46,14 @@ class KernelArgs {
   // `workspace_bytes` of scratch, undefined at the start, aligned to 256.
   void* workspace() const { return reinterpret_cast<void*>(workspace_); }
   // What to draw from, if the call named a generator.
-  RandomState random() const { return random_; }
+  PhiloxDraw random() const { return random_; }
   Stream stream() const { return stream_; }
 
  private:
   absl::Span<const DeviceAddress> inputs_;
   absl::Span<const DeviceAddress> outputs_;
   DeviceAddress workspace_;
-  RandomState random_;
+  PhiloxDraw random_;
   Stream stream_;
 };
 

@@ -18,7 +18,7 @@ class StoredKernel {
  public:
   // `offsets`: one an input, bytes from its storage's start; or empty: all 0.
   StoredKernel(Kernel kernel, Label label, std::vector<size_t> offsets,
-               RandomState random, double seconds)
+               PhiloxDraw random, double seconds)
       : kernel_(std::move(kernel)),
         label_(std::move(label)),
         offsets_(std::move(offsets)),
@@ -37,7 +37,7 @@ class StoredKernel {
   Kernel kernel_;
   const Label label_;
   const std::vector<size_t> offsets_;
-  const RandomState random_;
+  const PhiloxDraw random_;
   const double seconds_;
 };
 

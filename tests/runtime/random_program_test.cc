@@ -216,10 +216,10 @@ class RandomProgram {
       behaviour.Apply(
           [&a](size_t i) { return a.inout<uint32_t>(static_cast<int>(i)); },
           [&a](size_t i) { return a.output<uint32_t>(static_cast<int>(i)); },
-          {a.random().key, a.random().draw});
+          a.random());
       return absl::OkStatus();
     };
-    const auto state = generator_.state();
+    const PhiloxDraw state = generator_.state();
     const std::vector<Tensor> outputs =
         rt_->Call(options, tensors, specs, kernel);
     // If it did not fit, it must not have changed anything.
@@ -231,8 +231,7 @@ class RandomProgram {
       results.push_back({outputs[i], std::make_shared<Words>(words), 0, words});
     }
     behaviour.Apply([&inputs](size_t i) { return inputs[i].data(); },
-                    [&results](size_t i) { return results[i].data(); },
-                    {state.key, state.draw});
+                    [&results](size_t i) { return results[i].data(); }, state);
     values_.insert(values_.end(), results.begin(), results.end());
   }
 
