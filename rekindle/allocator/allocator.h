@@ -59,7 +59,8 @@ class Allocator {
 
   // Limits physical memory from now on. Cached memory above the new budget is
   // given back at once; live blocks are not touched, so physical memory can
-  // stay above until enough of them are freed. Errors: of the device.
+  // stay above until enough of them are freed, and until then nothing is
+  // allocated. Errors: of the device.
   virtual absl::Status SetBudget(size_t bytes) = 0;
 
   // Gives all cached memory back to the device. Errors: of the device.

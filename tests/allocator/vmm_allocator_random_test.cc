@@ -66,13 +66,32 @@ std::unique_ptr<VmmAllocator> OpenAllocator(Device& device,
   return VmmAllocator::Create(device, OptionsOf(geometry)).value();
 }
 
+// Sees to it that no chunk is ever created above the budget in force.
+class WatchedDevice : public FaultInjectingDevice {
+ public:
+  using FaultInjectingDevice::FaultInjectingDevice;
+
+  void Watch(const Allocator* allocator) { allocator_ = allocator; }
+
+  absl::StatusOr<ChunkId> Create(size_t bytes) override {
+    const size_t created = memory_info().created + bytes;
+    EXPECT_LE(created, allocator_->stats().budget);
+    return FaultInjectingDevice::Create(bytes);
+  }
+
+ private:
+  const Allocator* allocator_ = nullptr;
+};
+
 class RandomAllocatorTest : public testing::TestWithParam<Geometry> {
  protected:
   void Run(uint64_t seed, int steps, int check_every, int budget_change_every) {
     SCOPED_TRACE(absl::StrCat("seed ", seed));
-    const std::unique_ptr<Device> device = OpenDevice(GetParam());
-    auto allocator = OpenAllocator(*device, GetParam());
-    RandomWorkload workload(*device, *allocator, seed,
+    const std::unique_ptr<Device> real = OpenDevice(GetParam());
+    WatchedDevice device(*real);
+    auto allocator = OpenAllocator(device, GetParam());
+    device.Watch(allocator.get());
+    RandomWorkload workload(device, *allocator, seed,
                             {.largest_block = GetParam().largest_block,
                              .budget_change_every = budget_change_every,
                              .device_fails = false});
@@ -82,7 +101,7 @@ class RandomAllocatorTest : public testing::TestWithParam<Geometry> {
     }
     EXPECT_GT(workload.misses(), 0) << "the budget was never short";
     allocator.reset();
-    EXPECT_EQ(device->memory_info().created, 0u);
+    EXPECT_EQ(device.memory_info().created, 0u);
   }
 };
 

@@ -53,7 +53,7 @@ absl::Status Seal(absl::string_view verb, DeviceAddress address, size_t bytes) {
   void* const mapped = mmap(Pointer(address), bytes, PROT_NONE,
                             kInaccessible | MAP_FIXED, -1, 0);
   if (mapped != MAP_FAILED) return absl::OkStatus();
-  const absl::Status error = SystemError(verb, bytes);
+  absl::Status error = SystemError(verb, bytes);
   if (mprotect(Pointer(address), bytes, PROT_NONE) == 0) {
     return absl::OkStatus();
   }
