@@ -6,6 +6,10 @@
 # One job a core, and 1.5 GB of memory for each.
 JOBS ?= $(shell tools/jobs)
 
+# Threads that wait for each other sleep instead of spinning: on cores that are
+# shared with other work, spinning costs a factor of ten.
+export OMP_WAIT_POLICY ?= passive
+
 help: ## This list
 	@sed -n 's/^\([a-z]*\):.*## /make \1\t/p' Makefile | expand -t 16
 

@@ -46,7 +46,10 @@ void AddOptions(CLI::App& app, Flags& flags) {
       ->capture_default_str();
   app.add_option("--seed", flags.seed, "Of weights, batches and dropout")
       ->capture_default_str();
-  app.add_option("--threads", flags.threads, "Of the kernels; 0: all cores")
+  app.add_option(
+         "--threads", flags.threads,
+         "Of the kernels; 0: all cores. On busy cores, set OMP_WAIT_POLICY to "
+         "passive")
       ->check(CLI::Range(0, 1024))
       ->capture_default_str();
   app.add_option("--sample", flags.sample, "Characters to write at the end")

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rekindle/ops/elementwise.h"
 
+#include <utility>
+
 #include "absl/strings/str_cat.h"
 #include "rekindle/ops/host/elementwise.h"
 #include "rekindle/ops/operator.h"

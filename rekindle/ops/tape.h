@@ -2,9 +2,11 @@
 // Reverse-mode differentiation over a list of what was computed.
 #pragma once
 
-#include <memory>
+#include <cstddef>
+#include <initializer_list>
 #include <optional>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
