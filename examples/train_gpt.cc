@@ -85,7 +85,7 @@ void Advise(const Corpus& corpus, const Flags& flags,
       FindMinimumBudget(corpus, flags, options, granularity);
   if (minimum.ok()) {
     std::fprintf(stderr,
-                 "train_gpt: a whole step of this model is known to run with "
+                 "train_gpt: this training is known to run with "
                  "REKINDLE_BUDGET=%s\n",
                  BudgetText(*minimum).c_str());
   } else {

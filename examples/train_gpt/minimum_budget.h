@@ -11,9 +11,13 @@
 
 namespace train_gpt {
 
-// The smallest budget, in bytes, at which a whole training step is known to
-// run with these options: finds out by a step on a device that only counts.
+// A small budget, in bytes, at which this training runs with these options.
+// Found on a device that only counts: starts from what one step is known to
+// need, and rehearses the training (its first kMostRehearsed steps) with more
+// and more until that goes through. Decisions follow from sizes and modelled
+// costs alone, so the real device will see the same ones.
 // `granularity` is that of the real device.
+inline constexpr int kMostRehearsed = 1000;
 absl::StatusOr<size_t> FindMinimumBudget(const Corpus& corpus,
                                          const Flags& flags,
                                          rekindle::RuntimeOptions options,
