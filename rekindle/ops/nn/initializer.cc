@@ -18,8 +18,8 @@ Parameter Initializer::Make(std::string name, const Spec& spec,
 Parameter Initializer::Normal(std::string name, const Spec& spec,
                               float deviation) {
   std::vector<float> values(static_cast<size_t>(spec.elements()));
-  ops::host::FillNormal(context_.threads(), spec.elements(),
-                        generator_.Next(), 0.0f, deviation, values.data());
+  ops::host::FillNormal(context_.threads(), spec.elements(), generator_.Next(),
+                        0.0f, deviation, values.data());
   return Make(std::move(name), spec, values.data(), true);
 }
 
