@@ -3,6 +3,7 @@
 
 #include <unistd.h>
 
+#include <algorithm>
 #include <cstdio>
 #include <utility>
 
@@ -14,8 +15,8 @@ Progress::Progress(std::string what, int steps, int tokens_per_step, int every)
     : what_(std::move(what)),
       steps_(steps),
       tokens_per_step_(tokens_per_step),
-      every_(every),
-      terminal_(isatty(STDERR_FILENO) == 1) {}
+      terminal_(isatty(STDERR_FILENO) == 1),
+      every_(terminal_ ? std::max(every, (steps + 9) / 10) : every) {}
 
 Progress::~Progress() {
   if (terminal_) std::fputs("\r\033[K", stderr);  // Clears the line.

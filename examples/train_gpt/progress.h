@@ -6,8 +6,9 @@
 
 namespace train_gpt {
 
-// Tells how training goes: on a terminal one line that changes, on stderr;
-// elsewhere a plain line on stdout every `every` steps.
+// Tells how training goes: on a terminal one line that changes with each step,
+// on stderr, and ten or fewer that stay; elsewhere a plain line on stdout every
+// `every` steps.
 class Progress {
  public:
   // `what` starts each line; may be empty.
@@ -23,8 +24,8 @@ class Progress {
   const std::string what_;
   const int steps_;
   const int tokens_per_step_;
-  const int every_;
   const bool terminal_;
+  const int every_;
 };
 
 }  // namespace train_gpt
