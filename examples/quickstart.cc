@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Twenty tensors in the memory of five. Each is made from the one before; then
-// all are read, last first, as a backward pass would.
+// Twenty-one tensors in the memory of five. Each is made from the one before;
+// then all are read, last first, as a backward pass would.
 #include <cstdio>
 
 #include "rekindle/rekindle.h"

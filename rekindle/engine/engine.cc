@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rekindle/engine/engine.h"
 
+#include <utility>
+
 #include "rekindle/base/check.h"
 #include "rekindle/engine/engine_impl.h"
 
@@ -19,6 +21,7 @@ absl::StatusOr<StorageId> Engine::AddConstant(size_t bytes, Kind kind,
 
 StorageId Engine::AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
                                 Label label, std::function<void()> release) {
+  RK_CHECK(release != nullptr, "adopted memory is released by its owner");
   return impl_->AdoptConstant({{address, bytes}, std::move(release)}, kind,
                               std::move(label));
 }

@@ -8,15 +8,15 @@
 // A storage is, at any moment, in one of these states:
 //
 //   state       bytes on device  can be a victim  leaves by
-//   constant    yes              no               Drop
-//   resident    yes              if not pinned    Evict, Detach, Drop
-//   evicted     no               -                recomputation, Drop
+//   constant    yes              no               the end of its record
+//   resident    yes              if not pinned    Evict, Detach, the end
+//   evicted     no               -                recomputation, the end
 //
 // Constants have no lineage; all others remember the call that made them. A
-// storage is dropped, with its lineage record, when it has no reference and no
-// live record has it as an input. A resident storage without references is
-// freed (Evict) as soon as no live evicted storage would have to be recomputed
-// from it.
+// record ends when the storage has no reference and no pin and no live record
+// has it as an input. A resident storage without references loses its bytes at
+// once (policies with the eager rule), or as soon as no live evicted storage
+// would have to be recomputed from it (lazy rule).
 #pragma once
 
 #include <cstddef>
@@ -75,7 +75,7 @@ class Engine {
   // A constant of undefined contents, with one reference.
   absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
   // A constant on memory that is not the allocator's and not counted;
-  // `release` runs when the storage goes.
+  // `release` runs when the storage goes. REQUIRES: `release` is not empty.
   StorageId AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
                           Label label, std::function<void()> release);
 

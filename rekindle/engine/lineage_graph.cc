@@ -18,7 +18,7 @@ double KeepFactor(Keep keep) {
     case Keep::kRatherNot:
       return 16;
     case Keep::kNever:
-      return 1e9;
+      return 1;  // a last resort
   }
   return 1;
 }
@@ -86,6 +86,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
     output.producer = &call;
     output.cost = std::max(0.0, call.cost);
     output.keep_factor = KeepFactor(spec.keep);
+    output.last_resort = spec.keep == Keep::kNever;
     call.outputs.push_back({&output, bytes});
     ++call.live_outputs;
   };

@@ -131,7 +131,11 @@ absl::StatusOr<bool> Rematerializer::RunFrames(std::vector<Frame>& frames,
       continue;
     }
     if (frame.call == nullptr) return true;
-    if (--runs < 0) return false;
+    if (--runs < 0) {
+      return absl::AbortedError(
+          "under this budget a value takes too many repeated calls to make "
+          "again; a larger budget avoids them");
+    }
     RK_ASSIGN_OR_RETURN(const bool done, runner_.RunAgain(*frame.call));
     if (!done) return false;
     residency_.Pin(*frame.wanted);

@@ -159,6 +159,7 @@ void Residency::Evict(Storage& storage) {
 }
 
 void Residency::EvictAll() {
+  Settle();  // what was unpinned a moment ago is a victim too
   while (EvictVictim()) {
   }
   Settle();
@@ -202,6 +203,8 @@ void Residency::UpdateHeld(Storage& storage) {
 
 Storage::Counted Residency::Figures(const Storage& storage) {
   Storage::Counted figures;
+  // Memory that the program lends us is not ours to count.
+  if (storage.holding.release) return figures;
   figures.live = storage.references > 0 || storage.pins > 0;
   figures.resident = storage.resident();
   figures.constant = storage.resident() && storage.constant();

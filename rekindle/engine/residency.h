@@ -7,7 +7,6 @@
 #include <optional>
 #include <vector>
 
-#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
@@ -66,7 +65,6 @@ class Residency {
   void set_plan_broken(bool broken) { plan_broken_ = broken; }
 
   // The engine's clock: total cost of all runs.
-  double now() const { return now_; }
   void Advance(double cost) { now_ += cost; }
   void Accessed(Storage& storage) { storage.last_access = now_; }
 

@@ -21,6 +21,8 @@ struct Node {
   double last_access = 0;
   // Multiplies the score: above 1 for what the program would rather keep.
   double keep_factor = 1;
+  // Given up only if there is nothing else.
+  bool last_resort = false;
   bool evicted = false;
 
   // Private to the victim index and the policy.

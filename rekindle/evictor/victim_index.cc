@@ -25,7 +25,10 @@ Node* ScanIndex::Best(Policy& policy, double now) {
   double best_score = 0;
   for (Node* node : nodes_) {
     const double score = policy.Score(*node, now) * node->keep_factor;
-    if (best != nullptr && score > best_score) continue;
+    const bool worse = best != nullptr && node->last_resort == best->last_resort
+                           ? score > best_score
+                           : node->last_resort;
+    if (best != nullptr && worse) continue;
     best = node;
     best_score = score;
   }

@@ -24,8 +24,9 @@ class VictimIndex {
     return node.index_position != Node::kNowhere;
   }
 
-  // The node with the smallest score times keep_factor at `now`; of equal ones
-  // that which was scored last. Null if the index is empty. The node stays.
+  // The node with the smallest score times keep_factor at `now` among those
+  // that are no last resort, else among those that are; of equal ones that
+  // which was scored last. Null if the index is empty. The node stays.
   virtual Node* Best(Policy& policy, double now) = 0;
 
   virtual size_t size() const = 0;

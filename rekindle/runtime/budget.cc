@@ -49,7 +49,7 @@ absl::StatusOr<Budget> Budget::Parse(absl::string_view text) {
   return Bytes(*bytes);
 }
 
-size_t Budget::Resolve(const MemoryInfo& memory) const {
+absl::StatusOr<size_t> Budget::Resolve(const MemoryInfo& memory) const {
   switch (form_) {
     case Form::kAuto: {
       const size_t margin = memory.total / 20;
@@ -59,10 +59,16 @@ size_t Budget::Resolve(const MemoryInfo& memory) const {
     case Form::kUnlimited:
       return memory.total;
     case Form::kBytes:
-      return static_cast<size_t>(amount_);
+      if (bytes_ > 0) return bytes_;
+      return absl::InvalidArgumentError("a budget must be above zero");
     case Form::kFraction:
-      return static_cast<size_t>(
-          std::floor(amount_ * static_cast<double>(memory.total)));
+      if (fraction_ > 0 && fraction_ <= 1) {
+        return static_cast<size_t>(
+            std::floor(fraction_ * static_cast<double>(memory.total)));
+      }
+      return absl::InvalidArgumentError(
+          absl::StrCat("a budget of ", fraction_,
+                       " of the memory is not above 0 and up to 1"));
   }
   return memory.total;
 }

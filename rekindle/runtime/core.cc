@@ -55,9 +55,10 @@ absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
     RK_ASSIGN_OR_RETURN(device, OpenDevice(options.device));
   }
   const Log log(static_cast<LogLevel>(options.log_level));
+  RK_ASSIGN_OR_RETURN(const size_t budget,
+                      options.budget.Resolve(device->memory_info()));
   VmmAllocatorOptions allocator_options;
-  allocator_options.budget = LimitToDevice(
-      options.budget.Resolve(device->memory_info()), *device, log);
+  allocator_options.budget = LimitToDevice(budget, *device, log);
   allocator_options.chunk_bytes = options.chunk_bytes;
   log.Info(absl::StrCat("device ", device->name(), ", budget ",
                         FormatBytes(allocator_options.budget), ", policy ",
@@ -103,7 +104,9 @@ absl::Status Core::BeginStep(Site site) {
   } while (WaitForPins(status, deadline));
   if (!status.ok()) status = Explain(status, label);
   ++steps_;
-  return first.ok() ? status : first;
+  if (first.ok()) return status;
+  Note(status).IgnoreError();  // comes out of the next BeginStep
+  return first;
 }
 
 absl::Status Core::SetBudget(size_t bytes) {
@@ -136,8 +139,9 @@ absl::StatusOr<size_t> Core::MinimumBudget() {
   {
     Section section(*this);
     step = engine_->last_step();
-    if (step_budget_.has_value() && step_budget_->step == step) {
-      return step_budget_->bytes;
+    if (step_budget_.has_value() && step_budget_->step == step &&
+        step_budget_->bytes.has_value()) {
+      return *step_budget_->bytes;
     }
   }
   if (step == nullptr) {
@@ -151,7 +155,7 @@ absl::StatusOr<size_t> Core::MinimumBudget() {
   RK_ASSIGN_OR_RETURN(const size_t bytes,
                       SmallestBudget(*step, HowToReplay(), Deadline::max()));
   Section section(*this);
-  step_budget_ = {step, bytes};
+  step_budget_ = StepBudget{step, bytes};
   return bytes;
 }
 
@@ -162,8 +166,9 @@ std::optional<size_t> Core::KnownStepBudget() {
     const absl::StatusOr<size_t> bytes = SmallestBudget(
         *step, HowToReplay(),
         std::chrono::steady_clock::now() + kTimeToFindAStepBudget);
-    if (!bytes.ok()) return std::nullopt;
-    step_budget_ = {step, *bytes};
+    // A step that cannot be decided in time is not tried again.
+    step_budget_ = StepBudget{step, std::nullopt};
+    if (bytes.ok()) step_budget_->bytes = *bytes;
   }
   return step_budget_->bytes;
 }
@@ -234,7 +239,10 @@ Core::Deadline Core::PinDeadline() const {
 }
 
 bool Core::IsShortfall(const absl::Status& status) const {
-  return absl::IsResourceExhausted(status) && !kernel_failed_;
+  const std::optional<Shortfall>& shortfall =
+      engine_->engine().last_shortfall();
+  return absl::IsResourceExhausted(status) && !kernel_failed_ &&
+         shortfall.has_value() && status.message() == ToString(*shortfall);
 }
 
 bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
@@ -254,7 +262,7 @@ absl::Status Core::Explain(const absl::Status& status, const Label& label) {
   engine_->DiscardStep();
   const std::optional<Shortfall>& shortfall =
       engine_->engine().last_shortfall();
-  if (!IsShortfall(status) || !shortfall.has_value()) {
+  if (!IsShortfall(status)) {
     const bool named = absl::StrContains(status.message(), ToString(label));
     return kernel_failed_ || named ? status : Named(label, status);
   }

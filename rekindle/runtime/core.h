@@ -90,7 +90,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // The smallest budget for a step, once it was looked for.
   struct StepBudget {
     std::shared_ptr<const Step> step;
-    size_t bytes = 0;
+    std::optional<size_t> bytes;  // nullopt: not found in the time there was
   };
 
   // What waits for the gate to open: one reference, and a pin if `pinned`.

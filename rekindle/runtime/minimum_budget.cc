@@ -55,24 +55,18 @@ struct Bounds {
 };
 
 absl::StatusOr<Bounds> FindBounds(const Step& step,
-                                  const ReplayOptions& options) {
-  size_t adopted = 0;
-  for (const Step::Initial& initial : step.initial) {
-    if (initial.constant.adopted) adopted += initial.constant.bytes;
-  }
-  for (const Step::Constant& constant : step.constants) {
-    if (constant.adopted) adopted += constant.bytes;
-  }
+                                  const ReplayOptions& options,
+                                  absl::FunctionRef<bool()> in_time) {
   RK_ASSIGN_OR_RETURN(const Simulation simulation,
                       MakeSimulation(options, kUnlimited));
   Bounds bounds;
   RK_RETURN_IF_ERROR(Replay(step, *simulation.engine, [&] {
     const EngineStats stats = simulation.engine->stats();
-    const size_t constants = std::accumulate(
-        stats.constant_bytes.begin(), stats.constant_bytes.end(), size_t{0});
     bounds.constants =
-        std::max(bounds.constants, constants - std::min(constants, adopted));
-    return true;
+        std::max(bounds.constants,
+                 std::accumulate(stats.constant_bytes.begin(),
+                                 stats.constant_bytes.end(), size_t{0}));
+    return in_time();
   }));
   bounds.cost = simulation.engine->stats().call_cost;
   bounds.peak = simulation.allocator->stats().peak_physical_bytes;
@@ -93,14 +87,15 @@ absl::Status ReplayAt(size_t budget, const Step& step,
 absl::StatusOr<size_t> SmallestBudget(
     const Step& step, const ReplayOptions& options,
     std::chrono::steady_clock::time_point deadline) {
-  const absl::StatusOr<Bounds> bounds = FindBounds(step, options);
+  const auto in_time = [deadline] {
+    return std::chrono::steady_clock::now() < deadline;
+  };
+  const absl::StatusOr<Bounds> bounds = FindBounds(step, options, in_time);
+  if (!in_time()) return absl::CancelledError("no budget found in time");
   if (!bounds.ok()) {
     return absl::InternalError(absl::StrCat(
         "the recorded step does not repeat: ", bounds.status().message()));
   }
-  const auto in_time = [deadline] {
-    return std::chrono::steady_clock::now() < deadline;
-  };
   const auto go_on = [&](const EngineStats& stats) {
     return in_time() &&
            stats.recompute_cost <= kMostRecomputation * bounds->cost;

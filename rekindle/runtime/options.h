@@ -22,29 +22,31 @@ class Budget {
   // Free memory of the device at start, less a twentieth of its total as a
   // margin for what Rekindle does not count, and never below half of what is
   // free. The default.
-  static Budget Auto() { return Budget(Form::kAuto, 0); }
-  static Budget Unlimited() { return Budget(Form::kUnlimited, 0); }
-  static Budget Bytes(size_t bytes) {
-    return Budget(Form::kBytes, static_cast<double>(bytes));
-  }
+  static Budget Auto() { return Budget(Form::kAuto, 0, 0); }
+  static Budget Unlimited() { return Budget(Form::kUnlimited, 0, 0); }
+  // bytes > 0
+  static Budget Bytes(size_t bytes) { return Budget(Form::kBytes, bytes, 0); }
   // 0 < fraction <= 1, of the device's total memory.
   static Budget Fraction(double fraction) {
-    return Budget(Form::kFraction, fraction);
+    return Budget(Form::kFraction, 0, fraction);
   }
 
   // Reads "8GiB", "512MiB", "8GB", "60%", "auto" or "unlimited". A bare number
   // is refused. Errors: InvalidArgument that says what is accepted.
   static absl::StatusOr<Budget> Parse(absl::string_view text);
 
-  // The budget in bytes on a device with this memory.
-  size_t Resolve(const MemoryInfo& memory) const;
+  // The budget in bytes on a device with this memory. Errors: InvalidArgument
+  // for 0 bytes or a fraction out of range.
+  absl::StatusOr<size_t> Resolve(const MemoryInfo& memory) const;
 
  private:
   enum class Form { kAuto, kUnlimited, kBytes, kFraction };
-  Budget(Form form, double amount) : form_(form), amount_(amount) {}
+  Budget(Form form, size_t bytes, double fraction)
+      : form_(form), bytes_(bytes), fraction_(fraction) {}
 
   Form form_;
-  double amount_;
+  size_t bytes_;
+  double fraction_;
 };
 
 enum class CostModel {

@@ -72,11 +72,7 @@ absl::Status RecordingEngine::Detach(StorageId storage) {
 }
 
 absl::Status RecordingEngine::BeginStep() {
-  const absl::Status status = engine_->DetachAll();
-  if (!status.ok()) {
-    DiscardStep();
-    return status;
-  }
+  RK_RETURN_IF_ERROR(engine_->DetachAll());
   if (recording_) {
     Append({Action::kDetachAll, StorageId(), StorageId(), 0});
     last_step_ = std::make_shared<const Step>(std::move(step_));

@@ -58,7 +58,7 @@ class Runtime {
                Site site = Site::Current());
 
   // Runs `kernel` on `inputs` and returns its outputs, one a spec. If it
-  // cannot run, the outputs carry the error and nothing has changed. Evicts
+  // cannot run, the outputs carry the error and no value has changed. Evicts
   // and recomputes whatever it must to stay under the budget.
   std::vector<Tensor> Call(const CallOptions& options,
                            absl::Span<const Tensor> inputs,
@@ -100,7 +100,7 @@ class Runtime {
 };
 
 // Names what is made on this thread while it lives: "block3/softmax". Scopes
-// nest. `rt` must outlive it.
+// nest.
 class Scope {
  public:
   Scope(Runtime& rt, std::string name);

@@ -103,6 +103,10 @@ class Tensor {
   // REQUIRES: sizeof(T) is the element size (T of any size for Bytes).
   template <typename T>
   absl::StatusOr<std::vector<T>> ToHost(Site site = Site::Current()) const {
+    if (!status_.ok()) return status_;
+    if (bytes() % sizeof(T) != 0) {
+      return absl::InvalidArgumentError("the bytes are no whole number of T");
+    }
     std::vector<T> values(bytes() / sizeof(T));
     absl::Status status = ToHost(values.data(), bytes(), site);
     if (!status.ok()) return status;

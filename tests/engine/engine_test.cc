@@ -207,6 +207,17 @@ TEST_F(EngineTest, ShortfallHasTrueNumbersAndItsBudgetWorks) {
   EXPECT_TRUE(engine_->Run(std::move(again)).ok());
 }
 
+TEST_F(EngineTest, ShortfallCountsAnInputThatCanBeMadeAgainOnce) {
+  Open(2 * kGranularity);
+  const StorageId x = Constant(Ramp());
+  const StorageId y = Next(x, kWords);
+  ASSERT_FALSE(engine_->Run(MixCall({y}, {kWords}, {kWords}, 2)).ok());
+  EXPECT_EQ(engine_->last_shortfall()->held_bytes, kGranularity);
+  EXPECT_EQ(engine_->last_shortfall()->needed_budget, 3 * kGranularity);
+  ASSERT_TRUE(engine_->SetBudget(3 * kGranularity).ok());
+  EXPECT_TRUE(engine_->Run(MixCall({y}, {kWords}, {kWords}, 2)).ok());
+}
+
 TEST_F(EngineTest, ErrorOfAnExecutorChangesNothing) {
   Open(kUnlimited);
   const StorageId x = Constant(Ramp());

@@ -46,6 +46,20 @@ TEST_F(ScanIndexTest, KeepFactorWeighsTheScore) {
   EXPECT_EQ(index_.Best(*lru_, 10), &other);
 }
 
+TEST_F(ScanIndexTest, LastResortsGoWhenNothingElseIsLeft) {
+  Node& first = lineage_.Add(1, 1, 1);
+  first.last_resort = true;
+  Node& second = lineage_.Add(1, 1, 2);
+  second.last_resort = true;
+  Node& other = lineage_.Add(1, 1, 9);
+  index_.Insert(first);
+  index_.Insert(other);
+  index_.Insert(second);
+  EXPECT_EQ(index_.Best(*lru_, 10), &other);
+  index_.Erase(other);
+  EXPECT_EQ(index_.Best(*lru_, 10), &first);
+}
+
 TEST_F(ScanIndexTest, ErasedNodesAreNoVictims) {
   Node& a = lineage_.Add(1, 1, 1);
   Node& b = lineage_.Add(1, 1, 2);

@@ -14,7 +14,7 @@ using ::testing::HasSubstr;
 constexpr MemoryInfo kMemory = {.total = 1000, .free = 600};
 
 size_t Resolved(const char* text) {
-  return Budget::Parse(text).value().Resolve(kMemory);
+  return Budget::Parse(text).value().Resolve(kMemory).value();
 }
 
 TEST(BudgetTest, ReadsSizesWithUnits) {
@@ -37,7 +37,7 @@ TEST(BudgetTest, AutoLeavesATwentiethOfTheTotal) {
 
 TEST(BudgetTest, AutoTakesHalfOfWhatIsFreeWhereThatIsLess) {
   const MemoryInfo full = {.total = 1000, .free = 60};
-  EXPECT_EQ(Budget::Auto().Resolve(full), 30u);
+  EXPECT_EQ(Budget::Auto().Resolve(full).value(), 30u);
 }
 
 TEST(BudgetTest, UnlimitedIsTheWholeDevice) {

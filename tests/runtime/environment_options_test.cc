@@ -44,7 +44,7 @@ TEST(FromEnvironmentTest, ReadsEveryVariable) {
                                        {"REKINDLE_STATS", "1"},
                                        {"REKINDLE_LOG", "info"}})
                                      .value();
-  EXPECT_EQ(options.budget.Resolve({}), 8 * kGiB);
+  EXPECT_EQ(options.budget.Resolve({}).value(), 8 * kGiB);
   EXPECT_EQ(options.device, "host");
   EXPECT_EQ(options.policy, "lru:release=eager");
   EXPECT_TRUE(options.print_stats);
