@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdio>
 #include <memory>
+#include <new>
 #include <optional>
 
 #include "absl/status/status.h"
@@ -81,6 +82,7 @@ int Complain(const absl::Status& status, int exit_status) {
 // Says which budget would do.
 void Advise(const Corpus& corpus, const Flags& flags,
             const RuntimeOptions& options, size_t granularity) {
+  std::fprintf(stderr, "train_gpt: looking for a budget that would do...\n");
   const absl::StatusOr<size_t> minimum =
       FindMinimumBudget(corpus, flags, options, granularity);
   if (minimum.ok()) {
@@ -126,4 +128,13 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace train_gpt
 
-int main(int argc, char** argv) { return train_gpt::Main(argc, argv); }
+int main(int argc, char** argv) {
+  try {
+    return train_gpt::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fprintf(stderr,
+                 "train_gpt: the machine has not enough memory for a model of "
+                 "this size\n");
+    return 1;
+  }
+}

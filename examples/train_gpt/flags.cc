@@ -2,6 +2,7 @@
 #include "examples/train_gpt/flags.h"
 
 #include <CLI/CLI.hpp>
+#include <cmath>
 #include <cstdio>
 
 namespace train_gpt {
@@ -69,6 +70,10 @@ std::optional<Flags> ParseFlags(int argc, char** argv, int& exit_status) {
   AddOptions(app, flags);
   try {
     app.parse(argc, argv);
+    if (!std::isfinite(flags.dropout) || !std::isfinite(flags.learning_rate)) {
+      throw CLI::ValidationError("--dropout, --learning-rate",
+                                 "must be a number");
+    }
     if (flags.width % flags.heads != 0) {
       throw CLI::ValidationError("--width", "must be a multiple of --heads");
     }

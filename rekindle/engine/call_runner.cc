@@ -136,6 +136,10 @@ absl::StatusOr<bool> CallRunner::RunWith(Call& call,
     Discard(updates, bytes);
     return status;
   }
+  // The caller's handles move on to the new versions.
+  for (const Update& update : updates) {
+    if (mode == Mode::kFirst) residency_.DropReference(*update.from);
+  }
   Commit(call, updates, bytes);
   return true;
 }
@@ -237,10 +241,14 @@ void CallRunner::Commit(Call& call, absl::Span<const Update> updates,
     Keep(call.outputs[i].storage, {bytes.outputs[i], {}});
   }
   for (size_t i = 0; i < updates.size(); ++i) {
+    Storage& from = *updates[i].from;
+    Storage* const to = updates[i].to;
     if (bytes.copies[i].has_value()) {
-      Keep(updates[i].to, {*bytes.copies[i], {}});
+      Keep(to, {*bytes.copies[i], {}});
+    } else if (to != nullptr && to->evicted) {
+      residency_.Transfer(from, *to);
     } else {
-      Keep(updates[i].to, residency_.Take(*updates[i].from));
+      residency_.Free(residency_.Take(from));
     }
   }
 }

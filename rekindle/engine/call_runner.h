@@ -32,12 +32,12 @@ class CallRunner {
       : device_(device), residency_(residency) {}
 
   // Runs a call for the first time. Its outputs and the `to` of `updates`
-  // become resident. An updated storage gives its bytes to the new version if
-  // nobody may still read it, else the new version is a copy.
-  // REQUIRES: all inputs are resident and pinned once by the caller.
-  // False if the budget cannot hold outputs, workspace and copies beside what
-  // is pinned; nothing has happened then. Errors: of the executor, of the
-  // device; the values of constants are as the executor left them.
+  // become resident; each `from` loses one reference. An updated storage gives
+  // its bytes to the new version if nobody may still read it, else the new
+  // version is a copy. REQUIRES: all inputs are resident and pinned once by the
+  // caller. False if the budget cannot hold outputs, workspace and copies
+  // beside what is pinned; nothing has happened then. Errors: of the executor,
+  // of the device; the values of constants are as the executor left them.
   absl::StatusOr<bool> RunFirst(Call& call, absl::Span<const Update> updates);
 
   // Runs it again, by the same rules: evicted outputs become resident,

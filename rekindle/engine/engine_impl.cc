@@ -67,8 +67,7 @@ void Engine::Impl::AddReference(StorageId id) {
 
 void Engine::Impl::DropReference(StorageId id) {
   Storage& storage = Get(id);
-  graph_.DropReference(storage);
-  residency_.Released(storage);
+  residency_.DropReference(storage);
   residency_.Settle();
 }
 
@@ -91,6 +90,7 @@ void Engine::Impl::Unpin(StorageId id) {
   pins_.erase(pin);
   residency_.Unpin(Get(id));
   residency_.Settle();
+  EvictDownTo(allocator_.stats().budget);
 }
 
 absl::StatusOr<bool> Engine::Impl::MakeConstant(Storage& storage) {
@@ -132,11 +132,15 @@ bool Engine::Impl::Evict(StorageId id) {
 }
 
 absl::Status Engine::Impl::SetBudget(size_t bytes) {
-  auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   RK_RETURN_IF_ERROR(allocator_.SetBudget(bytes));
+  EvictDownTo(bytes);
+  return absl::OkStatus();
+}
+
+void Engine::Impl::EvictDownTo(size_t bytes) {
   while (residency_.held_bytes() > bytes && residency_.EvictVictim()) {
   }
-  return absl::OkStatus();
+  residency_.Settle();
 }
 
 absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
@@ -298,10 +302,6 @@ CallResult Engine::Impl::Commit(Call& call, const std::vector<Update>& updates,
     result.updated.push_back(update.to->id);
   }
   for (Storage* storage : made) graph_.AddReference(*storage);
-  for (const Update& update : updates) {
-    graph_.DropReference(*update.from);
-    residency_.Released(*update.from);
-  }
   if (call.outputs.empty()) {
     graph_.RemoveCall(call);
   } else if (!lineage) {
@@ -353,8 +353,13 @@ absl::Status Engine::Impl::TooSmall(const Request& request) {
   shortfall.constant_bytes = residency_.stats().constant_bytes;
   shortfall.pinned_bytes = residency_.stats().pinned_bytes;
   if (!pins_.empty()) shortfall.pinned_by = pins_.front().second;
-  shortfall.needed_budget =
-      shortfall.held_bytes + rematerializer_.NeedBytes(request.inputs, more);
+  const size_t need = rematerializer_.NeedBytes(request.inputs, more);
+  for (const Storage* input : request.inputs) {
+    const bool held = input->constant() || input->pins > 0;
+    if (!held) more += allocator_.WorstCaseBytes(input->bytes);
+  }
+  if (need > more) shortfall.recompute_bytes = need;
+  shortfall.needed_budget = shortfall.held_bytes + need;
   shortfall_ = shortfall;
   return absl::ResourceExhaustedError(ToString(shortfall));
 }

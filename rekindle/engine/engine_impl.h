@@ -41,6 +41,8 @@ class Engine::Impl {
   void CheckInvariants() const;
 
  private:
+  // Gives up what can be given up while more physical memory is in use.
+  void EvictDownTo(size_t bytes);
   absl::Status Validate(const CallSpec& spec) const;
   std::vector<Storage*> Inputs(const CallSpec& spec) const;
   // Referenced or pinned storages that would need the old value of a constant

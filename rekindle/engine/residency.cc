@@ -47,6 +47,13 @@ Holding Residency::Take(Storage& storage) {
   return std::exchange(storage.holding, Holding{});
 }
 
+// In this order `from` is never evicted while `to` still needs it, so that
+// nothing behind it is taken for useful: a walk the length of its history.
+void Residency::Transfer(Storage& from, Storage& to) {
+  Place(to, std::exchange(from.holding, Holding{}));
+  Take(from);
+}
+
 void Residency::Free(Holding holding) {
   if (holding.release) {
     holding.release();
@@ -68,7 +75,8 @@ void Residency::Unpin(Storage& storage) {
   graph_.Changed(storage);
 }
 
-void Residency::Released(Storage& storage) {
+void Residency::DropReference(Storage& storage) {
+  graph_.DropReference(storage);
   if (policy_->release_rule() == ReleaseRule::kEager &&
       storage.references == 0) {
     storage.discard = true;

@@ -33,14 +33,16 @@ class Residency {
   // Takes the bytes of a resident storage away and returns them. The storage
   // is evicted now; a constant must be about to be removed.
   Holding Take(Storage& storage);
+  // Hands the bytes of a resident storage on to an evicted one.
+  void Transfer(Storage& from, Storage& to);
   void Free(Holding holding);
 
   // A pinned storage stays resident where it is. REQUIRES: resident.
   void Pin(Storage& storage);
   void Unpin(Storage& storage);
 
-  // After a change of references under the release rule.
-  void Released(Storage& storage);
+  // Drops a reference, by the policy's release rule.
+  void DropReference(Storage& storage);
 
   // Brings everything in order after changes in the graph.
   void Settle();

@@ -35,6 +35,13 @@ class Unit {
     return value < 0.005 ? FormatBytes(bytes) : absl::StrFormat("%.2f", value);
   }
 
+  // With its unit: "1.50 GiB".
+  std::string WithName(size_t bytes) const {
+    const std::string number = Number(bytes);
+    const bool has_name = number.find(' ') != std::string::npos;
+    return has_name ? number : absl::StrCat(number, " ", name_);
+  }
+
   // The same, never below `bytes`: what is asked for must be enough.
   std::string AtLeast(size_t bytes) const {
     if (bytes_ == 1) return absl::StrCat(bytes);
@@ -110,16 +117,26 @@ std::string Rounding(const Shortfall& shortfall, const Unit& unit) {
                       unit.Number(shortfall.held_bytes - values));
 }
 
+// What it takes to make missing inputs again, where that is more than to run
+// the call itself.
+std::string Recomputation(const Shortfall& shortfall, const Unit& unit) {
+  if (shortfall.recompute_bytes == 0) return "";
+  return absl::StrCat(", to make its inputs again ",
+                      unit.Number(shortfall.recompute_bytes));
+}
+
 }  // namespace
 
 std::string ToString(const Shortfall& shortfall) {
   const Unit unit(std::max(shortfall.budget, shortfall.needed_budget));
   return absl::StrCat(
       ToString(shortfall.label), " needs ", Need(shortfall), "; budget ",
-      unit.Number(shortfall.budget), " ", unit.name(), ": ",
-      Constants(shortfall, unit), ", ", Pins(shortfall, unit),
-      Rounding(shortfall, unit), ", short by ",
-      unit.AtLeast(shortfall.short_by()), ". This call needs at least ",
+      unit.WithName(shortfall.budget), ": ", Constants(shortfall, unit), ", ",
+      Pins(shortfall, unit), Rounding(shortfall, unit),
+      Recomputation(shortfall, unit), ", short by ",
+      unit.AtLeast(shortfall.short_by()),
+      shortfall.recompute_bytes == 0 ? ". This call needs at least "
+                                     : ". This call is sure to run with ",
       unit.AtLeast(shortfall.needed_budget), " ", unit.name(), ".");
 }
 

@@ -22,6 +22,9 @@ struct Shortfall {
   size_t held_bytes = 0;
   std::array<size_t, kKinds> constant_bytes{};
   size_t pinned_bytes = 0;
+  // What making missing inputs again takes at once, depth first, if that is
+  // more than the call itself takes; else 0.
+  size_t recompute_bytes = 0;
   Label pinned_by;  // who made the oldest pin; empty name if nobody
   // With this budget the same request succeeds, if held_bytes stays.
   size_t needed_budget = 0;

@@ -93,6 +93,9 @@ absl::StatusOr<std::vector<StorageId>> Core::RunCall(
 
   const Deadline deadline = PinDeadline();
   Section section(*this);
+  for (const Variable* input : call->inputs) {
+    RK_RETURN_IF_ERROR(Named(label, RefuseWritten(*input)));
+  }
   absl::StatusOr<CallResult> result;
   do {
     result = Attempt(*call);

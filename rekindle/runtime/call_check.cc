@@ -11,7 +11,8 @@
 namespace rekindle::internal {
 namespace {
 
-constexpr size_t kMostWorkspace = size_t{1} << 62;
+// Outputs and workspace together.
+constexpr size_t kMostBytes = size_t{1} << 62;
 
 absl::Status CheckIndices(absl::string_view field,
                           const std::vector<int>& indices, size_t inputs) {
@@ -43,15 +44,23 @@ absl::Status CheckCall(const CallOptions& options, size_t inputs,
         "flops and bytes must be finite and not negative: ", options.flops,
         ", ", options.bytes));
   }
-  if (options.workspace_bytes > kMostWorkspace) {
+  if (options.workspace_bytes > kMostBytes) {
     return absl::InvalidArgumentError(absl::StrCat(
         "a workspace of ", options.workspace_bytes, " bytes is too large"));
   }
+  size_t room = kMostBytes - options.workspace_bytes;
   for (size_t i = 0; i < outputs.size(); ++i) {
     const absl::Status status = outputs[i].Validate();
-    if (status.ok()) continue;
-    return absl::InvalidArgumentError(
-        absl::StrCat("output ", i, ": ", status.message()));
+    if (!status.ok()) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", i, ": ", status.message()));
+    }
+    if (outputs[i].bytes() > room) {
+      return absl::InvalidArgumentError(
+          absl::StrCat("output ", i, ": ", ToString(outputs[i]),
+                       " makes the sum of outputs and workspace too large"));
+    }
+    room -= outputs[i].bytes();
   }
   return absl::OkStatus();
 }

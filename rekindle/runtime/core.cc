@@ -48,6 +48,10 @@ absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
   if (options.pin_wait < std::chrono::milliseconds(0)) {
     return absl::InvalidArgumentError("pin_wait must not be negative");
   }
+  if (options.log_level < 0 || options.log_level > 2) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("log_level ", options.log_level, " is not 0, 1 or 2"));
+  }
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
                       MakePolicy(options.policy));
   std::shared_ptr<Device> device = options.custom_device;
@@ -191,6 +195,15 @@ absl::Status Core::RefuseInKernel() const {
       "a kernel must not call the runtime that runs it");
 }
 
+absl::Status Core::RefuseWritten(const Variable& variable) const {
+  if (written_.find(variable.storage) == written_.end()) {
+    return absl::OkStatus();
+  }
+  return absl::FailedPreconditionError(
+      absl::StrCat("\"", variable.name,
+                   "\" is being written: its WriteGuard must end first"));
+}
+
 Label Core::MakeLabel(const std::string& name, Site site) const {
   return {scopes_.Qualify(name), site.file, site.line};
 }
@@ -235,7 +248,9 @@ Tensor Core::Failed(const Spec& spec, absl::Status status) {
 }
 
 Core::Deadline Core::PinDeadline() const {
-  return std::chrono::steady_clock::now() + options_.pin_wait;
+  constexpr std::chrono::hours kForever(24 * 365);
+  return std::chrono::steady_clock::now() +
+         std::min<std::chrono::milliseconds>(options_.pin_wait, kForever);
 }
 
 bool Core::IsShortfall(const absl::Status& status) const {
@@ -272,8 +287,13 @@ absl::Status Core::Explain(const absl::Status& status, const Label& label) {
   return absl::ResourceExhaustedError(message);
 }
 
-std::string Core::WriteSnapshot(const std::string& message) const {
-  if (options_.snapshot_directory.empty()) return "";
+// At the first error of a step only: the others mostly follow from it, and a
+// list of all storages takes time.
+std::string Core::WriteSnapshot(const std::string& message) {
+  if (options_.snapshot_directory.empty() || snapshot_step_ == steps_) {
+    return "";
+  }
+  snapshot_step_ = steps_;
   const absl::StatusOr<std::string> path =
       WriteOomSnapshot(options_.snapshot_directory,
                        {message, steps_, engine_->engine().Storages(),
@@ -307,6 +327,7 @@ void Core::ReleasePin(const Pin& pin) {
   if (!status.ok()) Note(status).IgnoreError();
   const auto count = pins_.find(pin.thread);
   if (--count->second == 0) pins_.erase(count);
+  written_.erase(pin.storage);
   PutAside({pin.storage, /*pinned=*/true});
 }
 

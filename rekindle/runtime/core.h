@@ -9,6 +9,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <string>
 #include <thread>
 #include <vector>
@@ -104,6 +105,10 @@ class Core : public std::enable_shared_from_this<Core> {
 
   // FailedPrecondition on a thread that is running a kernel.
   absl::Status RefuseInKernel() const;
+  // FailedPrecondition while a WriteGuard of the variable lives: nobody can say
+  // what its value is.
+  absl::Status RefuseWritten(const Variable& variable) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   Label MakeLabel(const std::string& name, Site site) const;
   // "read of block7/softmax"
   static Label LabelOf(const char* verb, const Tensor& tensor, Site site);
@@ -166,7 +171,7 @@ class Core : public std::enable_shared_from_this<Core> {
   // takes long to find.
   std::optional<size_t> KnownStepBudget() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   ReplayOptions HowToReplay() const;
-  std::string WriteSnapshot(const std::string& message) const
+  std::string WriteSnapshot(const std::string& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
 
   void PutAside(Late late) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
@@ -187,7 +192,9 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<Late> late_ ABSL_GUARDED_BY(gate_);
   std::vector<std::function<void()>> late_deleters_ ABSL_GUARDED_BY(gate_);
   std::map<std::thread::id, int> pins_ ABSL_GUARDED_BY(gate_);
+  std::set<StorageId> written_ ABSL_GUARDED_BY(gate_);  // by a WriteGuard
   int64_t steps_ ABSL_GUARDED_BY(gate_) = 0;
+  int64_t snapshot_step_ ABSL_GUARDED_BY(gate_) = -1;  // of the last snapshot
   // Whether the latest error of the engine came out of a kernel.
   bool kernel_failed_ ABSL_GUARDED_BY(gate_) = false;
   std::optional<StepBudget> step_budget_ ABSL_GUARDED_BY(gate_);

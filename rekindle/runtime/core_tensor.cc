@@ -17,6 +17,7 @@ absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
   const Deadline deadline = PinDeadline();
   Section section(*this);
   const Variable& variable = *tensor.variable_;
+  RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
   absl::StatusOr<DeviceAddress> address;
   do {
     kernel_failed_ = false;
@@ -34,6 +35,7 @@ absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
   const Deadline deadline = PinDeadline();
   Section section(*this);
   Variable& variable = *tensor.variable_;
+  RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
   absl::StatusOr<Engine::Writable> writable;
   do {
     kernel_failed_ = false;
@@ -46,6 +48,7 @@ absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
   RK_ASSIGN_OR_RETURN(
       guard.guard_, MakeGuard(variable.storage,
                               writable->address + tensor.offset_, stream, by));
+  written_.insert(variable.storage);
   return guard;
 }
 
@@ -91,6 +94,8 @@ Tensor Core::Snapshot(const Tensor& tensor) {
   if (!status.ok()) return Failed(tensor.spec_, status);
   Section section(*this);
   const Variable& variable = *tensor.variable_;
+  const absl::Status written = RefuseWritten(variable);
+  if (!written.ok()) return Failed(tensor.spec_, written);
   engine_->AddReference(variable.storage);
   Tensor snapshot = tensor;
   snapshot.variable_ =

@@ -93,6 +93,8 @@ class Tensor {
 
   // As Read, for a constant (FailedPrecondition for any other). Whatever else
   // needs the old bytes is made safe first; an error leaves all as it was.
+  // While the guard lives, calls, reads, snapshots and further writes of the
+  // variable fail with FailedPrecondition.
   absl::StatusOr<WriteGuard> Write(Stream stream = {},
                                    Site site = Site::Current());
 

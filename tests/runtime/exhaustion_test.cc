@@ -29,8 +29,12 @@ class ExhaustionTest : public RuntimeTest {
   }
   // The budget that the message names.
   static size_t Named(absl::string_view message) {
-    constexpr absl::string_view kBefore = "needs at least ";
-    message.remove_prefix(message.find(kBefore) + kBefore.size());
+    for (absl::string_view before : {"needs at least ", "sure to run with "}) {
+      const size_t at = message.find(before);
+      if (at == absl::string_view::npos) continue;
+      message.remove_prefix(at + before.size());
+      break;
+    }
     const size_t end = message.find("iB") + 2;
     return ParseBytes(message.substr(0, end)).value();
   }

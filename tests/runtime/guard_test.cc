@@ -111,6 +111,33 @@ TEST_F(GuardTest, WriteThroughAViewChangesTheWholeVariable) {
   EXPECT_THAT(Values(x), ElementsAre(1, 2, 9));
 }
 
+TEST_F(GuardTest, NobodyUsesAVariableWhileItIsWritten) {
+  Tensor x = Full(1);
+  WriteGuard guard = x.Write().value();
+  EXPECT_THAT(Add(x, 1).status(), IsFailedPrecondition());
+  EXPECT_THAT(x.Read(), IsFailedPrecondition());
+  EXPECT_THAT(x.Slice(0, 1).Write(), IsFailedPrecondition());
+  EXPECT_THAT(x.Snapshot().status(), IsFailedPrecondition());
+  guard.data<float>()[0] = 5;
+  guard.End();
+  EXPECT_EQ(x.ToHost<float>().value()[0], 5);
+  EXPECT_TRUE(x.Write().ok());
+}
+
+TEST_F(GuardTest, BytesAboveALoweredBudgetGoAsPinsEnd) {
+  const Tensor x = Full(1);
+  std::vector<Tensor> made;
+  std::vector<ReadGuard> guards;
+  for (int i = 0; i < 8; ++i) {
+    made.push_back(Add(x, 1));
+    guards.push_back(made.back().Read().value());
+  }
+  ASSERT_TRUE(rt_->SetBudget(4 * kChunk).ok());
+  EXPECT_EQ(rt_->Stats().device.created, 9 * kChunk);
+  guards.clear();
+  EXPECT_LE(rt_->Stats().device.created, 4 * kChunk);
+}
+
 TEST_F(GuardTest, WriteIsForConstantsOnly) {
   Tensor y = Add(Full(1), 2);
   EXPECT_THAT(y.Write(), IsFailedPrecondition());
