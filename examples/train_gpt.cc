@@ -130,7 +130,12 @@ int Main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   try {
-    return train_gpt::Main(argc, argv);
+    const int exit_status = train_gpt::Main(argc, argv);
+    if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) {
+      return exit_status;
+    }
+    std::fprintf(stderr, "train_gpt: cannot write to standard output\n");
+    return 1;
   } catch (const std::bad_alloc&) {
     std::fprintf(stderr,
                  "train_gpt: the machine has not enough memory for a model of "
