@@ -49,7 +49,7 @@ function(rekindle_test name)
   if(REKINDLE_PCH)
     target_precompile_headers(${name} REUSE_FROM rekindle_test_headers)
   endif()
-  gtest_discover_tests(${name} DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
+  gtest_discover_tests(${name} NO_PRETTY_VALUES DISCOVERY_MODE PRE_TEST DISCOVERY_TIMEOUT 60
     PROPERTIES TIMEOUT 600 LABELS ${name})
   if(arg_LABELS)  # gtest_discover_tests() takes properties of one value only
     set(file "${CMAKE_CURRENT_BINARY_DIR}/${name}_labels.cmake")

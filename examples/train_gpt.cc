@@ -3,6 +3,7 @@
 // REKINDLE_BUDGET allows. `train_gpt --help` lists what can be set.
 #include <chrono>
 #include <cstdio>
+#include <cstdlib>
 #include <memory>
 #include <new>
 #include <optional>
@@ -31,17 +32,20 @@ constexpr int kFailed = 1;
 constexpr int kBadInput = 2;
 
 void PrintStart(const Corpus& corpus, const Flags& flags, Trainer& trainer,
-                const RuntimeStats& stats) {
+                const Runtime& runtime) {
   std::printf(
       "GPT of %d layers, width %d, %d heads: %lld parameters\n"
       "%s: %zu characters, %d different; batches of %d x %d\n",
       flags.layers, flags.width, flags.heads,
       static_cast<long long>(trainer.parameters()), flags.text.c_str(),
       corpus.size(), corpus.vocabulary(), flags.batch, flags.context);
-  const size_t budget = stats.allocator.budget;
+  const size_t budget = runtime.Stats().allocator.budget;
   std::printf("budget: %s\n", budget > (size_t{1} << 60)
                                   ? "unlimited"
                                   : FormatBytes(budget).c_str());
+  if (!runtime.device().holds_bytes()) {
+    std::printf("this device runs no kernels: losses mean nothing\n");
+  }
   std::fflush(stdout);
 }
 
@@ -54,7 +58,7 @@ void PrintEnd(const RuntimeStats& stats) {
 
 absl::Status Train(Runtime& runtime, const Corpus& corpus, const Flags& flags) {
   Trainer trainer(runtime, corpus, flags);
-  PrintStart(corpus, flags, trainer, runtime.Stats());
+  PrintStart(corpus, flags, trainer, runtime);
   {
     Progress progress("", flags.steps, flags.batch * flags.context, 1);
     for (int step = 1; step <= flags.steps; ++step) {
@@ -67,6 +71,7 @@ absl::Status Train(Runtime& runtime, const Corpus& corpus, const Flags& flags) {
   }
   RK_RETURN_IF_ERROR(trainer.Finish());
   PrintEnd(runtime.Stats());
+  if (!runtime.device().holds_bytes()) return absl::OkStatus();
   RK_ASSIGN_OR_RETURN(const std::string text, trainer.Write(flags.sample));
   if (!text.empty()) std::printf("\n%s\n", text.c_str());
   return absl::OkStatus();
@@ -120,6 +125,11 @@ int Main(int argc, char** argv) {
       Corpus::Load(flags->text, static_cast<size_t>(flags->context) + 1);
   if (!corpus.ok()) return Complain(corpus.status(), kBadInput);
   if (!flags->demo) return RunTraining(*corpus, *flags, *options);
+  if (std::getenv("REKINDLE_BUDGET") != nullptr) {
+    std::fprintf(stderr,
+                 "train_gpt: --demo sets its own budgets, not "
+                 "REKINDLE_BUDGET\n");
+  }
   const absl::StatusOr<bool> held = RunDemo(*corpus, *flags, *options);
   if (!held.ok()) return Complain(held.status(), kFailed);
   return *held ? 0 : kFailed;

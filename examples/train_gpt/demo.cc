@@ -58,6 +58,11 @@ absl::StatusOr<Run> Train(const Corpus& corpus, const Flags& flags,
   options.budget = budget == 0 ? Budget::Unlimited() : Budget::Bytes(budget);
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Runtime> runtime,
                       Runtime::Create(options));
+  if (!runtime->device().holds_bytes()) {
+    return absl::InvalidArgumentError(
+        "--demo compares losses, and this device runs no kernels: set "
+        "REKINDLE_DEVICE=host");
+  }
   Trainer trainer(*runtime, corpus, flags);
   Progress progress(absl::StrFormat("%-10s", run.name), flags.steps,
                     flags.batch * flags.context, std::max(1, flags.steps / 5));

@@ -15,7 +15,8 @@ constexpr char kAbout[] =
 constexpr char kEnvironment[] =
     "The environment sets the runtime: REKINDLE_BUDGET (8GiB, 300MiB, 60%, "
     "auto,\nunlimited), REKINDLE_DEVICE, REKINDLE_POLICY, REKINDLE_STATS, "
-    "REKINDLE_LOG.\n";
+    "REKINDLE_LOG.\n\nExit status: 0 done; 1 it did not fit or failed; 2 bad "
+    "options or input.\n";
 
 void AddOptions(CLI::App& app, Flags& flags) {
   constexpr int kMost = 1 << 20;

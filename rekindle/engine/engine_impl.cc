@@ -344,21 +344,23 @@ absl::Status Engine::Impl::TooSmall(const Request& request) {
     shortfall.output_bytes += bytes;
     more += allocator_.WorstCaseBytes(bytes);
   }
+  size_t with_inputs = more;
   for (const Storage* input : request.inputs) {
     shortfall.input_bytes += input->bytes;
+    if (input->constant() || input->pins > 0) {
+      shortfall.held_input_bytes += input->bytes;
+    } else {
+      with_inputs += allocator_.WorstCaseBytes(input->bytes);
+    }
   }
   shortfall.workspace_bytes = request.workspace;
   shortfall.budget = allocator_.stats().budget;
-  shortfall.held_bytes = residency_.held_bytes();
   shortfall.constant_bytes = residency_.stats().constant_bytes;
   shortfall.pinned_bytes = residency_.stats().pinned_bytes;
   if (!pins_.empty()) shortfall.pinned_by = pins_.front().second;
   const size_t need = rematerializer_.NeedBytes(request.inputs, more);
-  for (const Storage* input : request.inputs) {
-    const bool held = input->constant() || input->pins > 0;
-    if (!held) more += allocator_.WorstCaseBytes(input->bytes);
-  }
-  if (need > more) shortfall.recompute_bytes = need;
+  if (need > with_inputs) shortfall.recompute_bytes = need;
+  shortfall.held_bytes = residency_.held_bytes();
   shortfall.needed_budget = shortfall.held_bytes + need;
   shortfall_ = shortfall;
   return absl::ResourceExhaustedError(ToString(shortfall));

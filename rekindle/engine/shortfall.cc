@@ -76,12 +76,22 @@ size_t Sum(const std::array<size_t, kKinds>& bytes) {
   return std::accumulate(bytes.begin(), bytes.end(), size_t{0});
 }
 
+// "inputs 0.75", "inputs 0.75 held", "inputs 0.75 of which held 0.50"
+std::string Inputs(const Shortfall& shortfall, const Unit& unit) {
+  std::string text =
+      absl::StrCat("inputs ", unit.Number(shortfall.input_bytes));
+  const size_t held = shortfall.held_input_bytes;
+  if (held == 0) return text;
+  if (held == shortfall.input_bytes) return absl::StrCat(text, " held");
+  return absl::StrCat(text, " of which held ", unit.Number(held));
+}
+
 std::string Need(const Shortfall& shortfall) {
   const size_t bytes = shortfall.input_bytes + shortfall.output_bytes +
                        shortfall.workspace_bytes;
   const Unit unit(bytes);
-  return absl::StrCat(unit.Number(bytes), " ", unit.name(), " at once (inputs ",
-                      unit.Number(shortfall.input_bytes), ", outputs ",
+  return absl::StrCat(unit.Number(bytes), " ", unit.name(), " at once (",
+                      Inputs(shortfall, unit), ", outputs ",
                       unit.Number(shortfall.output_bytes), ", workspace ",
                       unit.Number(shortfall.workspace_bytes), ")");
 }
@@ -109,12 +119,18 @@ std::string Pins(const Shortfall& shortfall, const Unit& unit) {
   return absl::StrCat(text, " (", place.empty() ? by.name : place, ")");
 }
 
-// What whole chunks take beyond the values in them.
+// What whole chunks take beyond the values in them, where blocks lie worst.
 std::string Rounding(const Shortfall& shortfall, const Unit& unit) {
-  const size_t values = Sum(shortfall.constant_bytes) + shortfall.pinned_bytes;
-  if (shortfall.held_bytes <= values) return "";
+  size_t values = Sum(shortfall.constant_bytes) + shortfall.pinned_bytes;
+  if (shortfall.recompute_bytes > 0) {
+    values += shortfall.recompute_bytes;
+  } else {
+    values += shortfall.input_bytes - shortfall.held_input_bytes +
+              shortfall.output_bytes + shortfall.workspace_bytes;
+  }
+  if (shortfall.needed_budget <= values) return "";
   return absl::StrCat(", rounding ",
-                      unit.Number(shortfall.held_bytes - values));
+                      unit.Number(shortfall.needed_budget - values));
 }
 
 // What it takes to make missing inputs again, where that is more than to run
@@ -129,15 +145,14 @@ std::string Recomputation(const Shortfall& shortfall, const Unit& unit) {
 
 std::string ToString(const Shortfall& shortfall) {
   const Unit unit(std::max(shortfall.budget, shortfall.needed_budget));
-  return absl::StrCat(
-      ToString(shortfall.label), " needs ", Need(shortfall), "; budget ",
-      unit.WithName(shortfall.budget), ": ", Constants(shortfall, unit), ", ",
-      Pins(shortfall, unit), Rounding(shortfall, unit),
-      Recomputation(shortfall, unit), ", short by ",
-      unit.AtLeast(shortfall.short_by()),
-      shortfall.recompute_bytes == 0 ? ". This call needs at least "
-                                     : ". This call is sure to run with ",
-      unit.AtLeast(shortfall.needed_budget), " ", unit.name(), ".");
+  return absl::StrCat(ToString(shortfall.label), " needs ", Need(shortfall),
+                      "; budget ", unit.WithName(shortfall.budget), ": ",
+                      Constants(shortfall, unit), ", ", Pins(shortfall, unit),
+                      Rounding(shortfall, unit), Recomputation(shortfall, unit),
+                      ", short by ", unit.AtLeast(shortfall.short_by()),
+                      ". This call needs at least ",
+                      unit.AtLeast(shortfall.needed_budget), " ", unit.name(),
+                      " to be sure to run.");
 }
 
 }  // namespace rekindle

@@ -15,6 +15,7 @@ namespace rekindle {
 struct Shortfall {
   Label label;  // the call, or what was read
   size_t input_bytes = 0;
+  size_t held_input_bytes = 0;  // of these, constants and pinned ones
   size_t output_bytes = 0;
   size_t workspace_bytes = 0;
   size_t budget = 0;
@@ -38,7 +39,10 @@ struct Shortfall {
 // One paragraph without a step number:
 // "block7/softmax" (train.cc:212) needs 1.50 GiB at once (inputs ..., outputs
 // ..., workspace ...); budget ...: constants ... (parameters ..., ...), pinned
-// ... (eval.cc:31), short by .... This call needs at least ....
+// ... (eval.cc:31), rounding ..., short by .... This call needs at least ... to
+// be sure to run.
+// What is needed and not held, constants, pinned bytes and rounding add up to
+// the budget and what it is short by.
 std::string ToString(const Shortfall& shortfall);
 
 }  // namespace rekindle

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// All operators, and the tape.
+// All operators, and the tape. Layers and the optimizer are in ops/nn.
 #pragma once
 
 #include "rekindle/ops/adamw.h"

@@ -84,7 +84,7 @@ struct RuntimeOptions {
   bool record_steps = true;
   // Prints statistics to stderr when the runtime ends.
   bool print_stats = false;
-  // 0: nothing, 1: warnings, 2: decisions. Written to stderr.
+  // 0: nothing, 1: warnings, 2: device, budget and policy too. To stderr.
   int log_level = 1;
   // Where the list of storages goes when a call does not fit; empty: nowhere.
   std::string snapshot_directory = ".";

@@ -82,7 +82,9 @@ class Runtime {
 
   // The smallest budget at which the last complete step is known to run with
   // this policy and at most four times its work, in bytes: found by repeating
-  // the step on a device that only counts, which can take seconds. A step is
+  // the step on a device that only counts, which can take seconds. That one
+  // step starts with empty memory; a later one finds blocks of the one before
+  // in its way and can need some chunks more, so leave room. A step is
   // complete if it lies between two BeginStep calls and had no error.
   // Errors: FailedPrecondition if there was none.
   absl::StatusOr<size_t> MinimumBudget() const;

@@ -37,10 +37,10 @@ std::string ToString(const RuntimeStats& stats) {
   return absl::StrCat(
       "budget ", FormatBytes(allocator.budget), ", physical memory ",
       FormatBytes(allocator.physical_bytes), ", at most ",
-      FormatBytes(allocator.peak_physical_bytes), "\n", "on the device ",
+      FormatBytes(allocator.peak_physical_bytes), "\n", "now on the device ",
       FormatBytes(Sum(engine.resident_bytes)), ByKind(engine.resident_bytes),
       "\n", "without a limit the program needs at most ",
-      FormatBytes(engine.peak_live_bytes), "\n", stats.steps, " steps, ",
+      FormatBytes(engine.peak_live_bytes), "\n", stats.steps, " steps begun, ",
       engine.calls, " calls, ", engine.recomputations, " recomputations (",
       absl::StrFormat("%.1f%%", more), " more work), ", engine.evictions,
       " evictions\n", allocator.vmm_calls, " memory mapping calls, ",

@@ -26,7 +26,8 @@ class AdamW {
   // the order given, and takes that gradient from the tape.
   // Errors: FailedPrecondition if the tape's Backward() has not succeeded; that
   // of a parameter or moment that could not be made. Those of the updates
-  // themselves show at the next BeginStep().
+  // themselves show at the next BeginStep(); parameters before the one that
+  // failed are updated then, and those after it are not.
   absl::Status Step(ops::Tape& tape, Site site = Site::Current());
 
   // Steps so far.
