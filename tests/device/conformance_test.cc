@@ -17,6 +17,7 @@ std::vector<ChunkId> DeviceConformance::CreateMany(size_t count) {
 void DeviceConformance::Fill(DeviceAddress address, size_t bytes,
                              uint8_t value) {
   ASSERT_THAT(device_->Fill(address, value, bytes, Stream()), IsOk());
+  ASSERT_THAT(device_->Synchronize(Stream()), IsOk());
 }
 
 testing::AssertionResult Holds(Device& device, DeviceAddress address,
