@@ -68,7 +68,8 @@ CudaDevice::CudaDevice(const cuda::GpuInfo& gpu,
       table_(gpu.memory, gpu.granularity) {}
 
 CudaDevice::~CudaDevice() {
-  const CallScope scope(*session_, "end of the device");
+  const cuda::ContextGuard guard(*session_);
+  if (guard.result() != cuda::Result::kSuccess) return;  // the driver has gone
   const cuda::DriverApi& api = session_->api();
   api.cuCtxSynchronize();
   MutexLock lock(mutex_);

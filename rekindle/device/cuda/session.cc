@@ -33,34 +33,38 @@ void Session::SetLost(const absl::Status& status) {
   lost_.Update(status);  // keeps the first
 }
 
-CallScope::CallScope(Session& session, absl::string_view verb, size_t bytes)
-    : session_(session), verb_(verb), bytes_(bytes), status_(Enter()) {}
-
-absl::Status CallScope::Enter() {
-  const absl::Status lost = session_.lost();
-  if (!lost.ok()) {
-    return Named(absl::Status(
-        lost.code(),
-        absl::StrCat("the device is lost since ", lost.message())));
-  }
+ContextGuard::ContextGuard(const Session& session) : api_(session.api()) {
   Context current = nullptr;
-  RK_RETURN_IF_ERROR(Check(api().cuCtxGetCurrent(&current), "cuCtxGetCurrent"));
-  if (current == session_.context()) return absl::OkStatus();
-  RK_RETURN_IF_ERROR(
-      Check(api().cuCtxPushCurrent(session_.context()), "cuCtxPushCurrent"));
-  pushed_ = true;
-  return absl::OkStatus();
+  call_ = "cuCtxGetCurrent";
+  result_ = api_.cuCtxGetCurrent(&current);
+  if (result_ != Result::kSuccess || current == session.context()) return;
+  call_ = "cuCtxPushCurrent";
+  result_ = api_.cuCtxPushCurrent(session.context());
+  pushed_ = result_ == Result::kSuccess;
 }
 
-CallScope::~CallScope() {
+ContextGuard::~ContextGuard() {
   if (!pushed_) return;
   Context popped = nullptr;
-  const Result result = api().cuCtxPopCurrent(&popped);
+  const Result result = api_.cuCtxPopCurrent(&popped);
   if (result == Result::kSuccess) return;
   // The verb has done its deed, and what stays current does it no harm.
   Log().Warning(absl::StrCat(
-      Check(result, "cuCtxPopCurrent").message(),
-      ": the calling thread keeps this device's context as its current one"));
+      ToStatus(result, "cuCtxPopCurrent").message(),
+      ": the calling thread keeps a device's context as its current one"));
+}
+
+CallScope::CallScope(Session& session, absl::string_view verb, size_t bytes)
+    : session_(session), verb_(verb), bytes_(bytes) {
+  const absl::Status lost = session_.lost();
+  if (lost.ok()) {
+    guard_.emplace(session_);
+    status_ = Check(guard_->result(), guard_->call());
+  } else {
+    status_ = Named(absl::Status(
+        lost.code(),
+        absl::StrCat("the device is lost since ", lost.message())));
+  }
 }
 
 absl::Status CallScope::Check(Result result, absl::string_view call) const {

@@ -5,6 +5,7 @@
 
 #include <cstddef>
 #include <memory>
+#include <optional>
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/status.h"
@@ -45,19 +46,37 @@ class Session {
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
 };
 
-// The driver calls of one verb. While it lives the session's context is
-// current for the calling thread; at its end what was current before is again,
-// so the program never sees its current device change. (Setting and leaving
-// the context would switch the program's device behind its back.) Costs one
-// query where the context is current anyway, as on the threads of a program
-// that uses this one device through the CUDA runtime.
+// While it lives, the session's context is current for the calling thread; at
+// its end what was current before is again, so the program never sees its
+// current device change. (Setting and leaving the context would switch the
+// program's device behind its back.) Costs one query where the context is
+// current anyway, as on the threads of a program that uses this one device
+// through the CUDA runtime.
+class ContextGuard {
+ public:
+  explicit ContextGuard(const Session& session);
+  ContextGuard(const ContextGuard&) = delete;
+  ContextGuard& operator=(const ContextGuard&) = delete;
+  ~ContextGuard();
+
+  // kSuccess if the context is current; else what `call` returned.
+  Result result() const { return result_; }
+  absl::string_view call() const { return call_; }
+
+ private:
+  const DriverApi& api_;
+  Result result_ = Result::kSuccess;
+  absl::string_view call_;
+  bool pushed_ = false;
+};
+
+// The driver calls of one verb, in the session's context.
 class CallScope {
  public:
-  // `verb` and `bytes` (unless 0) are what errors name. Both outlive the scope.
+  // `verb` and `bytes` (unless 0) are what errors name. `verb` is a literal.
   CallScope(Session& session, absl::string_view verb, size_t bytes = 0);
   CallScope(const CallScope&) = delete;
   CallScope& operator=(const CallScope&) = delete;
-  ~CallScope();
 
   // Whether calls may be made: the context is current, and not lost.
   const absl::Status& status() const { return status_; }
@@ -73,12 +92,10 @@ class CallScope {
   absl::Status Named(const absl::Status& status) const;
 
  private:
-  absl::Status Enter();
-
   Session& session_;
   const absl::string_view verb_;
   const size_t bytes_;
-  bool pushed_ = false;
+  std::optional<ContextGuard> guard_;
   absl::Status status_;
 };
 

@@ -29,7 +29,8 @@ absl::Status NoEvent(Event event) {
 }  // namespace
 
 Streams::~Streams() {
-  CallScope scope(session_, "end of all streams");
+  const ContextGuard guard(session_);
+  if (guard.result() != Result::kSuccess) return;  // the driver has gone
   MutexLock lock(mutex_);
   for (const uintptr_t event : events_) {
     session_.api().cuEventDestroy(EventAt(event));

@@ -67,7 +67,12 @@ bool FakeDriver::TakeViolation(const std::string& rule) {
 void FakeDriver::FailCall(const std::string& entry, int64_t n, Result result) {
   RK_CHECK(n >= 1, "the next call is number 1");
   MutexLock lock(mutex_);
-  state_.faults.push_back({entry, state_.calls[entry] + n, result});
+  state_.failures.push_back({entry, state_.calls[entry] + n, result});
+}
+
+void FakeDriver::ClearFailures() {
+  MutexLock lock(mutex_);
+  state_.failures.clear();
 }
 
 int64_t FakeDriver::calls(const std::string& entry) const {
@@ -106,6 +111,11 @@ void FakeDriver::RunSome(size_t most) {
 void FakeDriver::Fault(Result fault) {
   MutexLock lock(mutex_);
   state_.work.SetFault(fault);
+}
+
+void FakeDriver::Repair() {
+  MutexLock lock(mutex_);
+  state_.work.Repair();
 }
 
 Result FakeDriver::BeginCapture(StreamHandle stream) {

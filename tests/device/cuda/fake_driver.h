@@ -101,6 +101,8 @@ class FakeDriver {
   // Makes the n-th call of `entry` from now on (1 is the next) fail with
   // `result` before it does anything. An empty name means any entry point.
   void FailCall(const std::string& entry, int64_t n, Result result);
+  // Forgets all failures still to come.
+  void ClearFailures();
   // Calls so far, failed ones too; of all entry points if the name is empty.
   int64_t calls(const std::string& entry = "") const;
   // The entry point that was last made to fail, empty if none was.
@@ -117,6 +119,9 @@ class FakeDriver {
   void RunSome(size_t most);
   // Loses the context, as a kernel that dies does.
   void Fault(Result fault);
+  // Makes a lost context whole again, which no device can, so that a test can
+  // go on to look for leaks.
+  void Repair();
 
   Result BeginCapture(StreamHandle stream);
   Result EndCapture(StreamHandle stream);
@@ -132,7 +137,7 @@ class FakeDriver {
  private:
   friend struct FakeEntryPoints;
 
-  struct Fault_ {
+  struct Failure {
     std::string entry;
     int64_t at = 0;
     Result result = Result::kSuccess;
@@ -146,7 +151,7 @@ class FakeDriver {
     RuleBook rules;
     FakeMemory memory;
     FakeWork work;
-    std::vector<Fault_> faults;
+    std::vector<Failure> failures;
     std::map<std::string, int64_t> calls;
     std::string last_failed;
     std::chrono::nanoseconds now{0};

@@ -67,13 +67,13 @@ void FakeEntryPoints::Remove() { installed = nullptr; }
 Result FakeDriver::InjectedOrSuccess(State& state, const std::string& entry) {
   const int64_t of_entry = ++state.calls[entry];
   const int64_t of_all = ++state.calls[""];
-  for (const Fault_& fault : state.faults) {
-    const bool now = fault.entry.empty()
-                         ? fault.at == of_all
-                         : fault.entry == entry && fault.at == of_entry;
+  for (const Failure& failure : state.failures) {
+    const bool now = failure.entry.empty()
+                         ? failure.at == of_all
+                         : failure.entry == entry && failure.at == of_entry;
     if (!now) continue;
     state.last_failed = entry;
-    return fault.result;
+    return failure.result;
   }
   return Result::kSuccess;
 }

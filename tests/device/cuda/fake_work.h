@@ -74,6 +74,7 @@ class FakeWork {
   Result fault() const { return fault_; }
   // Loses the context, as a broken kernel does.
   void SetFault(Result fault);
+  void Repair() { fault_ = Result::kSuccess; }
 
   int64_t streams() const;  // without the legacy one
   int64_t events() const { return static_cast<int64_t>(events_.size()); }
