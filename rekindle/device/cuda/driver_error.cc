@@ -19,7 +19,7 @@ struct Row {
 };
 
 constexpr char kCaptureRule[] =
-    "a stream is being captured into a graph: map memory before the capture";
+    "not allowed while a stream is being captured into a graph";
 
 constexpr Row kRows[] = {
     {Result::kInvalidValue, "CUDA_ERROR_INVALID_VALUE",

@@ -1,13 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tests/device/cuda/fake_driver.h"
 
-#include <algorithm>
-#include <atomic>
-#include <cstring>
-#include <memory>
-
 #include "absl/strings/str_cat.h"
 #include "rekindle/base/check.h"
+#include "tests/device/cuda/fake_calls.h"
 #include "tests/device/cuda/fake_entry_points.h"
 
 namespace rekindle::cuda {
@@ -154,6 +150,34 @@ FakeLeaks FakeDriver::leaks() const {
   leaks.context_references = state_.context_references;
   leaks.contexts_pushed = state_.contexts_pushed;
   return leaks;
+}
+
+Result FakeDriver::InjectedOrSuccess(State& state, const std::string& entry) {
+  const int64_t of_entry = ++state.calls[entry];
+  const int64_t of_all = ++state.calls[""];
+  for (const Failure& failure : state.failures) {
+    const bool now = failure.entry.empty()
+                         ? failure.at == of_all
+                         : failure.entry == entry && failure.at == of_entry;
+    if (!now) continue;
+    state.last_failed = entry;
+    return failure.result;
+  }
+  return Result::kSuccess;
+}
+
+bool FakeDriver::ContextIsCurrent() const {
+  const std::vector<Context>& stack = ContextsOfThread(generation_);
+  return !stack.empty() && stack.back() == ContextOf(*this);
+}
+
+bool FakeDriver::IsPinned(const State& state, const void* address,
+                          size_t bytes) {
+  const auto start = reinterpret_cast<uintptr_t>(address);
+  for (const auto& [pinned, size] : state.pinned) {
+    if (start >= pinned && start + bytes <= pinned + size) return true;
+  }
+  return false;
 }
 
 }  // namespace rekindle::cuda
