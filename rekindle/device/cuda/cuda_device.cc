@@ -28,7 +28,7 @@ absl::Status CannotOpen(int ordinal, const absl::Status& why) {
 absl::StatusOr<cuda::GpuInfo> Find(const cuda::DriverApi& api, int ordinal) {
   RK_ASSIGN_OR_RETURN(const int count, cuda::CountDevices(api));
   if (ordinal < 0 || ordinal >= count) {
-    return cuda::ToStatus(cuda::NoDeviceOf(ordinal, count));
+    return cuda::ToStatus(cuda::NoSuchDevice(ordinal, count));
   }
   RK_ASSIGN_OR_RETURN(cuda::GpuInfo gpu, cuda::Inspect(api, ordinal));
   RK_RETURN_IF_ERROR(cuda::ToStatus(cuda::ProblemOf(gpu)));
@@ -250,7 +250,7 @@ absl::Status CudaDevice::MapAll(const CallScope& scope, DeviceAddress address,
   return absl::OkStatus();
 }
 
-// One call for all the chunks: the driver takes a range of whole mappings.
+// One call for all the chunks: all of them, or an error and none.
 absl::Status CudaDevice::Unmap(DeviceAddress address, size_t bytes) {
   MutexLock memory_lock(memory_mutex_);
   {

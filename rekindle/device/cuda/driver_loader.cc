@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 
+#include <type_traits>
 #include <utility>
 
 #include "absl/strings/str_cat.h"
@@ -31,14 +32,15 @@ Problem StubLibrary() {
 }
 
 Problem TooOld(int version, absl::string_view missing) {
-  return {
-      Problem::Kind::kDriverTooOld,
-      absl::StrCat("the driver is too old: it is for CUDA ",
-                   version == 0 ? "of unknown version" : VersionName(version),
-                   " and has no ", missing, "; required is CUDA ",
-                   VersionName(kRequiredDriver)),
-      absl::StrCat("install an NVIDIA driver for CUDA ",
-                   VersionName(kRequiredDriver), " or later")};
+  const std::string found =
+      version == 0 ? "of unknown version"
+                   : absl::StrCat("for CUDA ", VersionName(version));
+  return {Problem::Kind::kDriverTooOld,
+          absl::StrCat("the driver is too old: it is ", found, " and has no ",
+                       missing, "; required is CUDA ",
+                       VersionName(kRequiredDriver)),
+          absl::StrCat("install an NVIDIA driver for CUDA ",
+                       VersionName(kRequiredDriver), " or later")};
 }
 
 Problem Missing(int version, absl::string_view name) {
@@ -51,11 +53,7 @@ Problem Missing(int version, absl::string_view name) {
 
 Problem Failed(absl::string_view call, Result result) {
   if (result == Result::kStubLibrary) return StubLibrary();
-  if (result == Result::kNoDevice) {
-    return {Problem::Kind::kNoDevice, "the driver sees no CUDA device",
-            "check that nvidia-smi lists a GPU and that CUDA_VISIBLE_DEVICES "
-            "does not hide it"};
-  }
+  if (result == Result::kNoDevice) return NoDevice();
   return {Problem::Kind::kDriverFailed,
           std::string(ToStatus(result, call).message()),
           "check that nvidia-smi works and that this user may open "
@@ -92,6 +90,12 @@ absl::Status ToStatus(const Problem& problem) {
   if (problem.none()) return absl::OkStatus();
   return absl::UnavailableError(
       absl::StrCat(problem.reason, "; ", problem.remedy));
+}
+
+Problem NoDevice() {
+  return {Problem::Kind::kNoDevice, "the driver sees no CUDA device",
+          "check that nvidia-smi lists a GPU and that CUDA_VISIBLE_DEVICES "
+          "does not hide it"};
 }
 
 DriverSource DriverLibrary(std::string file) {

@@ -33,6 +33,9 @@ struct Problem {
 // OK if there is no problem, else Unavailable with reason and remedy.
 absl::Status ToStatus(const Problem& problem);
 
+// The problem where the driver counts no device.
+Problem NoDevice();
+
 // A place to load the driver from; tests have one that is a fake.
 struct DriverSource {
   // The address of an exported symbol, null if there is none.

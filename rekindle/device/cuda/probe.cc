@@ -30,7 +30,7 @@ Problem ProblemOfAll(const std::vector<GpuInfo>& devices) {
   for (const GpuInfo& gpu : devices) {
     if (ProblemOf(gpu).none()) return {};
   }
-  return devices.empty() ? NoDeviceOf(0, 0) : ProblemOf(devices.front());
+  return devices.empty() ? NoDevice() : ProblemOf(devices.front());
 }
 
 absl::Status InspectAll(const DriverApi& api, std::vector<GpuInfo>& devices) {
@@ -113,12 +113,8 @@ Problem ProblemOf(const GpuInfo& gpu) {
           "use another GPU; some virtual GPUs and old drivers' modes lack it"};
 }
 
-Problem NoDeviceOf(int ordinal, int count) {
-  if (count == 0) {
-    return {Problem::Kind::kNoDevice, "the driver sees no CUDA device",
-            "check that nvidia-smi lists a GPU and that CUDA_VISIBLE_DEVICES "
-            "does not hide it"};
-  }
+Problem NoSuchDevice(int ordinal, int count) {
+  if (count == 0) return NoDevice();
   return {Problem::Kind::kOutOfRange,
           absl::StrCat("there is no cuda:", ordinal, ": the driver sees ",
                        count, count == 1 ? " device" : " devices"),

@@ -43,8 +43,9 @@ absl::StatusOr<int> CountDevices(const DriverApi& api);
 // REQUIRES: 0 <= ordinal < CountDevices().
 absl::StatusOr<GpuInfo> Inspect(const DriverApi& api, int ordinal);
 
-// Why a device cannot be opened, or kNone.
+// Why the device cannot be opened, or kNone.
 Problem ProblemOf(const GpuInfo& gpu);
-Problem NoDeviceOf(int ordinal, int count);
+// The same for an ordinal that is not among `count` devices.
+Problem NoSuchDevice(int ordinal, int count);
 
 }  // namespace rekindle::cuda
