@@ -55,7 +55,7 @@ absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
   const absl::StatusOr<cuda::GpuInfo> gpu = Find(driver.api, ordinal);
   if (!gpu.ok()) return CannotOpen(ordinal, gpu.status());
   absl::StatusOr<std::unique_ptr<cuda::Session>> session =
-      cuda::Session::Open(driver.api, ordinal);
+      cuda::Session::Open(driver.api, gpu->device);
   if (!session.ok()) return CannotOpen(ordinal, session.status());
   return absl::WrapUnique(new CudaDevice(*gpu, *std::move(session)));
 }

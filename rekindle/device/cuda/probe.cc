@@ -74,9 +74,9 @@ absl::StatusOr<int> CountDevices(const DriverApi& api) {
 absl::StatusOr<GpuInfo> Inspect(const DriverApi& api, int ordinal) {
   GpuInfo gpu;
   gpu.ordinal = ordinal;
-  DeviceOrdinal device = 0;
   RK_RETURN_IF_ERROR(
-      ToStatus(api.cuDeviceGet(&device, ordinal), "cuDeviceGet"));
+      ToStatus(api.cuDeviceGet(&gpu.device, ordinal), "cuDeviceGet"));
+  const DeviceOrdinal device = gpu.device;
   std::array<char, 256> name = {};
   RK_RETURN_IF_ERROR(
       ToStatus(api.cuDeviceGetName(name.data(),
@@ -110,7 +110,7 @@ Problem ProblemOf(const GpuInfo& gpu) {
           absl::StrCat("cuda:", gpu.ordinal, " (", gpu.name, ", compute ",
                        gpu.compute_major, ".", gpu.compute_minor,
                        ") has no virtual memory management"),
-          "use another GPU; some virtual GPUs and old drivers' modes lack it"};
+          "use another GPU"};
 }
 
 Problem NoSuchDevice(int ordinal, int count) {

@@ -13,7 +13,8 @@
 namespace rekindle::cuda {
 
 struct GpuInfo {
-  int ordinal = 0;
+  int ordinal = 0;           // as the CUDA runtime counts
+  DeviceOrdinal device = 0;  // as the driver names it
   std::string name;
   size_t memory = 0;  // in bytes
   int compute_major = 0;

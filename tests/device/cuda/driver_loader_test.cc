@@ -158,6 +158,14 @@ TEST(DriverLoaderTest, AnyCallOfTheProbeMayFail) {
   }
 }
 
+TEST(DriverLoaderTest, AGranularityThatIsNoPowerOfTwoIsRefused) {
+  FakeDriverOptions options;
+  options.granularity = 3 * kMiB;
+  const absl::Status status = Ask(options).status;
+  EXPECT_EQ(status.code(), absl::StatusCode::kUnavailable);
+  EXPECT_THAT(std::string(status.message()), HasSubstr("3145728"));
+}
+
 TEST(DriverLoaderTest, TheProbeDescribesTheDevices) {
   FakeDriverOptions options;
   options.devices = 2;

@@ -4,6 +4,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <iterator>
 
 #include "absl/strings/str_cat.h"
@@ -105,6 +106,11 @@ Result FakeMemory::Create(AllocationHandle* handle, size_t bytes,
   if (bytes > free()) return Result::kOutOfMemory;
   const auto offset = file_->Take(bytes);
   if (!offset.ok()) return Result::kOutOfMemory;
+  const std::string junk(std::min(bytes, 64 * kKiB), '\xC3');
+  RK_CHECK(
+      pwrite(file_->descriptor(), junk.data(), junk.size(),
+             static_cast<off_t>(*offset)) == static_cast<ssize_t>(junk.size()),
+      "the memory file takes bytes");
   used_ += bytes;
   *handle = next_handle_++;
   Handle& created = handles_[*handle];

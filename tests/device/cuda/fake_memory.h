@@ -17,7 +17,8 @@ namespace rekindle::cuda {
 
 // Device addresses are addresses of this process: inaccessible until mapped
 // and until access is set. Handles are extents of one memfd. A handle may be
-// mapped at several addresses, as a real driver allows. Thread-compatible.
+// mapped at several addresses, as a real driver allows. The first bytes of a
+// fresh handle are junk: its contents are undefined. Thread-compatible.
 //
 // Rules: reserve-misaligned, reserve-flags, free-not-exact, free-while-mapped,
 // create-misaligned, create-flags, create-properties, unknown-handle,

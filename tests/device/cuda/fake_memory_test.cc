@@ -169,6 +169,8 @@ TEST_F(FakeMemoryTest, UnmappedAndFreshRangesTrap) {
   EXPECT_DEATH(*Bytes(address) = 1, "");
 }
 
+TEST_F(FakeMemoryTest, FreshMemoryIsJunk) { EXPECT_EQ(*Bytes(Ready(1)), 0xC3); }
+
 TEST_F(FakeMemoryTest, AHandleMayHaveTwoAddresses) {
   const DevicePointer address = Reserve(2);
   const AllocationHandle handle = Create(1);
