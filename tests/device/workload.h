@@ -118,9 +118,9 @@ class Workload {
       status.Update(Twice([&] { return device_.Synchronize(stream); }));
     }
     status.Update(Twice([&] { return device_.Synchronize(Stream()); }));
-    for (const auto& [unit, units] : mapped_) {
-      status.Update(
-          Twice([&] { return device_.Unmap(At(unit), units * unit_); }));
+    for (const auto& run : mapped_) {
+      status.Update(Twice(
+          [&] { return device_.Unmap(At(run.first), run.second * unit_); }));
     }
     for (const ChunkId chunk : chunks_) {
       status.Update(Twice([&] { return device_.Destroy(chunk); }));
