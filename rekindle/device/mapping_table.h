@@ -66,6 +66,9 @@ class MappingTable {
   // REQUIRES: a chunk that exists.
   const Chunk& chunk(ChunkId id) const;
 
+  // Every chunk that exists.
+  const absl::flat_hash_map<ChunkId, Chunk>& chunks() const { return chunks_; }
+
   // Every reservation, by address.
   const absl::btree_map<DeviceAddress, size_t>& reservations() const {
     return reservations_;

@@ -54,6 +54,10 @@ class DeviceConformance : public testing::TestWithParam<DeviceCase> {
   // `count` new chunks of one unit each.
   std::vector<ChunkId> CreateMany(size_t count);
 
+  // A reservation of `units` with a chunk behind each unit.
+  DeviceAddress Ready(size_t units);
+
+  // Fills on the default stream and waits, so that the range may be unmapped.
   void Fill(DeviceAddress address, size_t bytes, uint8_t value);
 
   testing::AssertionResult Holds(DeviceAddress address, size_t bytes,

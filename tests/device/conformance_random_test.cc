@@ -40,6 +40,7 @@ class RandomVerbs {
         random_(seed) {}
 
   ~RandomVerbs() {
+    EXPECT_THAT(device_.Synchronize(Stream()), IsOk());
     for (const auto& [id, chunk] : model_.chunks) {
       if (chunk.place >= 0) {
         EXPECT_THAT(device_.Unmap(AddressOf(chunk), chunk.units * unit_),
@@ -140,6 +141,7 @@ class RandomVerbs {
   }
 
   void TryUnmap() {
+    ASSERT_THAT(device_.Synchronize(Stream()), IsOk());  // fills are queued
     const size_t begin = Draw(kRangeUnits);
     const size_t end = begin + 1 + Draw(kRangeUnits - begin);
     bool valid = true;

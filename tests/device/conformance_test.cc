@@ -14,9 +14,16 @@ std::vector<ChunkId> DeviceConformance::CreateMany(size_t count) {
   return chunks;
 }
 
+DeviceAddress DeviceConformance::Ready(size_t units) {
+  const DeviceAddress address = Reserve(units);
+  EXPECT_THAT(device_->Map(address, CreateMany(units)), IsOk());
+  return address;
+}
+
 void DeviceConformance::Fill(DeviceAddress address, size_t bytes,
                              uint8_t value) {
   ASSERT_THAT(device_->Fill(address, value, bytes, Stream()), IsOk());
+  ASSERT_THAT(device_->Synchronize(Stream()), IsOk());
 }
 
 testing::AssertionResult Holds(Device& device, DeviceAddress address,
@@ -135,6 +142,23 @@ TEST_P(DeviceConformance, CreateEndsAtTheCapacity) {
   ASSERT_THAT(device_->Destroy(most), IsOk());
   EXPECT_THAT(device_->Create(unit_), IsOk());
   EXPECT_EQ(device_->memory_info().peak_created, capacity);
+}
+
+TEST_P(DeviceConformance, CountersCountWhatWasDone) {
+  const DeviceAddress address = Reserve(2);
+  const std::vector<ChunkId> chunks = CreateMany(2);
+  EXPECT_THAT(device_->Create(unit_ + 1), IsInvalidArgument());
+  ASSERT_THAT(device_->Map(address, chunks), IsOk());
+  EXPECT_THAT(device_->Map(address, chunks), IsFailedPrecondition());
+  EXPECT_THAT(device_->Destroy(chunks[0]), IsFailedPrecondition());
+  ASSERT_THAT(device_->Unmap(address, 2 * unit_), IsOk());
+  EXPECT_THAT(device_->Unmap(address, 2 * unit_), IsFailedPrecondition());
+  ASSERT_THAT(device_->Destroy(chunks[0]), IsOk());
+  const DeviceCounters counters = device_->counters();
+  EXPECT_EQ(counters.create, 2);
+  EXPECT_EQ(counters.map, 1);
+  EXPECT_EQ(counters.unmap, 1);
+  EXPECT_EQ(counters.destroy, 1);
 }
 
 TEST_P(DeviceConformance, DestroyRefusesUnknownChunks) {

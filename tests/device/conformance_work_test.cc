@@ -38,6 +38,27 @@ TEST_P(DeviceConformance, CopyMovesBytesWithinTheDevice) {
   EXPECT_TRUE(Holds(address + unit_ + 100, 50, 0xA5));
 }
 
+TEST_P(DeviceConformance, WorkNeedsMemoryBehindAllOfItsRange) {
+  const DeviceAddress address = Reserve(4);
+  ASSERT_THAT(device_->Map(address + unit_, CreateMany(2)), IsOk());
+  std::vector<uint8_t> bytes(3 * unit_);
+  const DeviceAddress mapped = address + unit_;
+  for (const DeviceAddress from : {address, address + 2 * unit_}) {
+    EXPECT_THAT(device_->Fill(from, 1, 2 * unit_, Stream()),
+                IsFailedPrecondition());
+    EXPECT_THAT(device_->CopyFromHost(from, bytes.data(), 2 * unit_, Stream()),
+                IsFailedPrecondition());
+    EXPECT_THAT(device_->CopyToHost(bytes.data(), from, 2 * unit_, Stream()),
+                IsFailedPrecondition());
+  }
+  EXPECT_THAT(device_->Copy(address, mapped, unit_, Stream()),
+              IsFailedPrecondition());
+  EXPECT_THAT(device_->Copy(mapped, address + 3 * unit_, 1, Stream()),
+              IsFailedPrecondition());
+  EXPECT_THAT(device_->Fill(mapped, 1, 2 * unit_, Stream()), IsOk());
+  EXPECT_TRUE(Holds(mapped, 2 * unit_, 1));
+}
+
 TEST_P(DeviceConformance, NothingToDoIsNoError) {
   const DeviceAddress address = Reserve(1);
   ASSERT_THAT(device_->Map(address, {Create(1)}), IsOk());
