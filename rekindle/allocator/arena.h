@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "rekindle/allocator/address_map.h"
 #include "rekindle/allocator/chunk_table.h"
 #include "rekindle/allocator/ledger.h"
+#include "rekindle/allocator/placement_history.h"
 #include "rekindle/allocator/placer.h"
 #include "rekindle/device/device.h"
 
@@ -85,6 +87,10 @@ class Arena {
 
   size_t live_chunks() const { return chunks_.mapped() - map_.idle_chunks(); }
 
+  std::optional<Placement> FindMapped(size_t bytes);
+  Intervals WantedLater(const PlacementHistory::Entry& entry) const;
+  std::vector<Range*> LargestIdle(size_t count) const;
+
   absl::StatusOr<Range*> AllocateUnmapped(size_t bytes);
   absl::StatusOr<std::optional<Placement>> Place(size_t bytes,
                                                  size_t max_chunks);
@@ -103,6 +109,8 @@ class Arena {
   ChunkTable chunks_;
   AddressMap map_;
   Placer placer_;
+  PlacementHistory history_;
+  bool moved_ = false;  // chunks were taken from behind addresses
   int64_t refusals_ = 0;
 };
 
