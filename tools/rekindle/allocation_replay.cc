@@ -8,6 +8,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "rekindle/allocator/allocator.h"
+#include "rekindle/allocator/bfc_allocator.h"
 #include "rekindle/allocator/vmm_allocator.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/device/counting/counting_device.h"
@@ -33,6 +34,9 @@ absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
 
 absl::StatusOr<std::unique_ptr<Allocator>> OpenAllocator(
     Device& device, const ReplayOptions& options) {
+  if (options.allocator == ReplayAllocator::kBfc) {
+    return BfcAllocator::Create(device, {.budget = options.budget});
+  }
   return VmmAllocator::Create(device, {.budget = options.budget});
 }
 
