@@ -8,7 +8,7 @@ namespace rekindle {
 
 void AddressMap::AddRegion(DeviceAddress address, size_t bytes) {
   RK_CHECK(
-      bytes > 0 && address % chunk_bytes_ == 0 && bytes % chunk_bytes_ == 0,
+      bytes > 0 && chunk_.Offset(address) == 0 && chunk_.Offset(bytes) == 0,
       "a region is made of whole chunks");
   Range* const first = NewRange(address, 0, RangeState::kLive);
   Range* const last = NewRange(address + bytes, 0, RangeState::kLive);
@@ -53,6 +53,18 @@ Range* AddressMap::Assign(Range* range, DeviceAddress address, size_t bytes,
     Refresh(range->next);
   }
   return range;
+}
+
+void AddressMap::IndexByAddress() {
+  if (by_address_) return;
+  by_address_ = true;
+  for (const Range* first : regions_) {
+    for (Range* range = first->next; range->next != nullptr;
+         range = range->next) {
+      if (range->state != RangeState::kCached) continue;
+      cached_.emplace(range->address, range);
+    }
+  }
 }
 
 Range* AddressMap::CachedAt(DeviceAddress address) const {
@@ -104,7 +116,7 @@ void AddressMap::Enter(Range* range) {
   if (range->state == RangeState::kCached) {
     range->open = range->previous->unmapped() || range->next->unmapped();
     idle_chunks_ += WholeChunks(*range);
-    cached_.emplace(range->address, range);
+    if (by_address_) cached_.emplace(range->address, range);
   }
   IndexOf(*range).Insert(range);
 }
@@ -116,7 +128,7 @@ void AddressMap::Leave(Range* range) {
   }
   if (range->state == RangeState::kCached) {
     idle_chunks_ -= WholeChunks(*range);
-    cached_.erase(range->address);
+    if (by_address_) cached_.erase(range->address);
   }
   IndexOf(*range).Erase(range);
 }
@@ -129,10 +141,10 @@ void AddressMap::Refresh(Range* neighbour) {
 }
 
 size_t AddressMap::WholeChunks(const Range& range) const {
-  if (range.bytes < chunk_bytes_) return 0;
-  const DeviceAddress begin = RoundUp(range.address, chunk_bytes_);
-  const DeviceAddress end = RoundDown(range.end(), chunk_bytes_);
-  return end > begin ? (end - begin) / chunk_bytes_ : 0;
+  if (range.bytes < chunk_.bytes()) return 0;
+  const DeviceAddress begin = chunk_.Up(range.address);
+  const DeviceAddress end = chunk_.Down(range.end());
+  return end > begin ? chunk_.Count(end - begin) : 0;
 }
 
 void AddressMap::CheckRange(const Range& range) const {
@@ -143,16 +155,17 @@ void AddressMap::CheckRange(const Range& range) const {
   RK_CHECK(range.previous->state != range.state,
            "free neighbours of one state are merged");
   if (range.unmapped()) {
-    RK_CHECK(unmapped_.Contains(range) && range.address % chunk_bytes_ == 0 &&
-                 range.bytes % chunk_bytes_ == 0,
+    RK_CHECK(unmapped_.Contains(range) && chunk_.Offset(range.address) == 0 &&
+                 chunk_.Offset(range.bytes) == 0,
              "unmapped ranges are whole chunks, found by size");
     return;
   }
   RK_CHECK(range.open == (range.previous->unmapped() || range.next->unmapped()),
            "cached ranges beside unmapped ones are open");
-  RK_CHECK((range.open ? open_ : enclosed_).Contains(range) &&
-               CachedAt(range.address) == &range,
-           "cached ranges are found by size and by address");
+  RK_CHECK((range.open ? open_ : enclosed_).Contains(range),
+           "cached ranges are found by size");
+  RK_CHECK(!by_address_ || CachedAt(range.address) == &range,
+           "cached ranges are found by address");
 }
 
 void AddressMap::CheckInvariants() const {
@@ -174,8 +187,9 @@ void AddressMap::CheckInvariants() const {
   }
   RK_CHECK(idle == idle_chunks_, "idle chunks are counted");
   RK_CHECK(live == live_bytes_, "live bytes are counted");
-  RK_CHECK(unmapped == unmapped_.size() && cached == cached_.size() &&
-               cached == enclosed_.size() + open_.size(),
+  RK_CHECK(unmapped == unmapped_.size() &&
+               cached == enclosed_.size() + open_.size() &&
+               cached_.size() == (by_address_ ? cached : 0),
            "the indices have the free ranges and no others");
 }
 

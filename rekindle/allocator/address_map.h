@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "rekindle/allocator/chunk_grid.h"
 #include "rekindle/allocator/range.h"
 #include "rekindle/allocator/size_index.h"
 #include "rekindle/device/device.h"
@@ -25,11 +26,11 @@ namespace rekindle {
 class AddressMap {
  public:
   // Chunks begin at the multiples of `chunk_bytes`.
-  explicit AddressMap(size_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
+  explicit AddressMap(size_t chunk_bytes) : chunk_(chunk_bytes) {}
   AddressMap(const AddressMap&) = delete;
   AddressMap& operator=(const AddressMap&) = delete;
 
-  size_t chunk_bytes() const { return chunk_bytes_; }
+  const ChunkGrid& chunk() const { return chunk_; }
 
   // Adds addresses, all unmapped.
   // REQUIRES: made of whole chunks, and next to no other region.
@@ -51,7 +52,12 @@ class AddressMap {
   const SizeIndex& enclosed() const { return enclosed_; }
   const SizeIndex& open() const { return open_; }
 
+  // From now on CachedAt finds ranges. (Not from the start: most programs never
+  // need it, and each Assign takes half as long again.)
+  void IndexByAddress();
+
   // The cached range that the address lies in, or nullptr.
+  // REQUIRES: IndexByAddress was called.
   Range* CachedAt(DeviceAddress address) const;
 
   // Chunks that lie whole in the range.
@@ -77,13 +83,14 @@ class AddressMap {
   SizeIndex& IndexOf(const Range& range);
   void CheckRange(const Range& range) const;
 
-  const size_t chunk_bytes_;
+  const ChunkGrid chunk_;
   size_t idle_chunks_ = 0;
   size_t live_bytes_ = 0;
   SizeIndex unmapped_;
   SizeIndex enclosed_;
   SizeIndex open_;
-  absl::btree_map<DeviceAddress, Range*> cached_;
+  bool by_address_ = false;
+  absl::btree_map<DeviceAddress, Range*> cached_;  // if by_address_
   std::vector<Range*> regions_;
   std::deque<Range> ranges_;  // never moves what it holds
   std::vector<Range*> unused_;

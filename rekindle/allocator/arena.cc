@@ -287,6 +287,7 @@ absl::Status Arena::UnmapIdle(size_t count) {
   }
   RK_CHECK(count == 0, "as many idle chunks as asked for");
   moved_ = true;
+  map_.IndexByAddress();
   RK_RETURN_IF_ERROR(chunks_.Synchronize());
   for (const Run& run : runs) {
     RK_RETURN_IF_ERROR(chunks_.Unmap(run.address, run.bytes));

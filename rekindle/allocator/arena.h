@@ -72,6 +72,17 @@ class Arena {
   // The most memory that can lie under a range of `bytes`.
   size_t WorstCaseBytes(size_t bytes) const;
 
+  // Shows `visit` every live range.
+  template <typename Visit>
+  void VisitLive(Visit visit) const {
+    for (const Range* first : map_.regions()) {
+      for (const Range* range = first->next; range->next != nullptr;
+           range = range->next) {
+        if (!range->free()) visit(*range);
+      }
+    }
+  }
+
   // Aborts unless all bookkeeping agrees. Slow; for tests.
   void CheckInvariants() const;
 

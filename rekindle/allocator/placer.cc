@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "rekindle/base/units.h"
-
 namespace rekindle {
 namespace {
 
@@ -41,22 +39,22 @@ class Placer::Choice {
 };
 
 size_t Placer::Slack(size_t bytes) const {
-  if (bytes > tight_limit_) return chunk_ - 1;
-  return RoundUp(bytes, chunk_) - bytes;
+  if (bytes > tight_limit_) return chunk_.bytes() - 1;
+  return chunk_.Up(bytes) - bytes;
 }
 
 DeviceAddress Placer::Up(DeviceAddress address, size_t slack) const {
-  return address % chunk_ <= slack ? address : RoundUp(address, chunk_);
+  return chunk_.Offset(address) <= slack ? address : chunk_.Up(address);
 }
 
 DeviceAddress Placer::Down(DeviceAddress address, size_t slack) const {
-  return address % chunk_ <= slack ? address
-                                   : RoundDown(address, chunk_) + slack;
+  return chunk_.Offset(address) <= slack ? address
+                                         : chunk_.Down(address) + slack;
 }
 
 size_t Placer::MostChunks(size_t bytes, size_t alignment) const {
-  if (bytes <= tight_limit_) return (bytes + chunk_ - 1) / chunk_;
-  return (bytes - alignment + chunk_ - 1) / chunk_ + 1;
+  if (bytes <= tight_limit_) return chunk_.Count(chunk_.Up(bytes));
+  return chunk_.Count(chunk_.Up(bytes - alignment)) + 1;
 }
 
 // Counts the chunks of [address, address + bytes), which reaches from `first`
@@ -67,9 +65,9 @@ Placement Placer::Measure(Range* first, const Range* last,
   Placement placement;
   placement.first = first;
   placement.address = address;
-  const DeviceAddress begin = RoundDown(address, chunk_);
-  const DeviceAddress end = RoundUp(address + bytes, chunk_);
-  const size_t touched = (end - begin) / chunk_;
+  const DeviceAddress begin = chunk_.Down(address);
+  const DeviceAddress end = chunk_.Up(address + bytes);
+  const size_t touched = chunk_.Count(end - begin);
   const size_t live =
       (begin < first->address ? 1 : 0) + (end > last->end() ? 1 : 0);
   placement.new_chunks = touched - std::min(touched, live);
@@ -77,7 +75,7 @@ Placement Placer::Measure(Range* first, const Range* last,
     if (range->state == RangeState::kUnmapped) {
       const DeviceAddress from = std::max(range->address, begin);
       const DeviceAddress to = std::min(range->end(), end);
-      placement.unmapped_chunks += (to - from) / chunk_;
+      placement.unmapped_chunks += chunk_.Count(to - from);
     }
     if (range == last) return placement;
   }
@@ -147,7 +145,7 @@ std::optional<Placement> Placer::SmallestIn(const SizeIndex& index,
   });
   if (found.has_value() || misses < kLikely) return found;
   // With a chunk to spare there is an address to begin at.
-  index.Find(bytes + chunk_, [&](Range* range) {
+  index.Find(bytes + chunk_.bytes(), [&](Range* range) {
     found = Within(range, bytes);
     return true;
   });
@@ -259,7 +257,7 @@ void Placer::ConsiderLikely(size_t bytes, Choice& choice) const {
   }
   // With the halves of live chunks at both ends a stretch can hold nearly two
   // chunks more than are unmapped in it.
-  const size_t margin = 2 * chunk_;
+  const size_t margin = 2 * chunk_.bytes();
   int seen = 0;
   map_.unmapped().Find(bytes - std::min(bytes, margin), [&](Range* range) {
     choice.Consider(FromStart(range, bytes));
@@ -275,7 +273,7 @@ void Placer::ConsiderLikely(size_t bytes, Choice& choice) const {
 std::optional<Placement> Placer::FindAny(size_t bytes,
                                          size_t max_new_chunks) const {
   // All but the two ends of a block lie in chunks of its own.
-  const size_t chunks = RoundUp(bytes, chunk_) / chunk_;
+  const size_t chunks = chunk_.Count(chunk_.Up(bytes));
   if (max_new_chunks + 2 < chunks) return std::nullopt;
   if (max_new_chunks == 0) return FindInGaps(bytes);
   Choice choice(max_new_chunks);

@@ -44,7 +44,7 @@ class Placer {
  public:
   // REQUIRES: tight_limit >= the chunk size. `map` outlives the placer.
   Placer(const AddressMap& map, size_t tight_limit)
-      : map_(map), chunk_(map.chunk_bytes()), tight_limit_(tight_limit) {}
+      : map_(map), chunk_(map.chunk()), tight_limit_(tight_limit) {}
 
   // The best fit that needs no device call: in memory that is mapped. Memory
   // next to unmapped addresses counts as large as it could become.
@@ -96,7 +96,7 @@ class Placer {
   void ConsiderLikely(size_t bytes, Choice& choice) const;
 
   const AddressMap& map_;
-  const size_t chunk_;
+  const ChunkGrid chunk_;
   const size_t tight_limit_;
 };
 

@@ -21,10 +21,15 @@ struct Range {
   DeviceAddress address = 0;
   size_t bytes = 0;
   RangeState state = RangeState::kUnmapped;
-  bool open = false;   // cached, next to unmapped addresses
-  uint64_t birth = 0;  // of a live range: its position in the history
+  bool open = false;  // cached, next to unmapped addresses
+  // Of a live range: its position in the history, and what was asked for
+  // (0: the range is not a block of its own).
+  uint64_t birth = 0;
+  size_t requested = 0;
   Range* previous = nullptr;
   Range* next = nullptr;
+  Range* previous_of_size = nullptr;  // the SizeIndex's
+  Range* next_of_size = nullptr;
 
   DeviceAddress end() const { return address + bytes; }
   bool free() const { return state != RangeState::kLive; }

@@ -6,16 +6,17 @@
 #include <bit>
 #include <cstddef>
 #include <cstdint>
+#include <vector>
 
-#include "absl/container/btree_set.h"
 #include "rekindle/allocator/range.h"
 
 namespace rekindle {
 
-// Ranges ordered by size, then by address. Each size class, an eighth of a
-// power of two, is an ordered set of its own and a bit map tells which have
-// any: nearly all sets are so small that every operation touches one node.
-// Cost: O(log n) in the ranges of one class. Thread-compatible.
+// Ranges ordered by size; of those of one size, the last inserted comes first.
+// One list for each size; the lists of a size class, an eighth of a power of
+// two, stand in order in one array, and a bit map tells which classes have any.
+// Cost: of a size that is there, O(log n) in the sizes of its class, of another
+// O(n) in them (a few moved words each). Thread-compatible.
 class SizeIndex {
  public:
   // REQUIRES: the range does not change while it is in the index.
@@ -30,11 +31,13 @@ class SizeIndex {
   Range* Find(size_t bytes, Visit visit) const {
     const size_t first = ClassOf(bytes);
     for (size_t i = NextClass(first); i < kClasses; i = NextClass(i + 1)) {
-      const Ranges& ranges = classes_[i];
-      auto range =
-          i == first ? ranges.lower_bound({bytes, 0, nullptr}) : ranges.begin();
-      for (; range != ranges.end(); ++range) {
-        if (visit(range->range)) return range->range;
+      const Lists& lists = classes_[i];
+      for (size_t j = i == first ? Position(lists, bytes) : 0; j < lists.size();
+           ++j) {
+        for (Range* range = lists[j].first; range != nullptr;
+             range = range->next_of_size) {
+          if (visit(range)) return range;
+        }
       }
     }
     return nullptr;
@@ -44,25 +47,23 @@ class SizeIndex {
   template <typename Visit>
   Range* FindFromLargest(Visit visit) const {
     for (size_t i = kClasses; i-- > 0;) {
-      const Ranges& ranges = classes_[i];
-      for (auto range = ranges.rbegin(); range != ranges.rend(); ++range) {
-        if (visit(range->range)) return range->range;
+      const Lists& lists = classes_[i];
+      for (size_t j = lists.size(); j-- > 0;) {
+        for (Range* range = lists[j].first; range != nullptr;
+             range = range->next_of_size) {
+          if (visit(range)) return range;
+        }
       }
     }
     return nullptr;
   }
 
  private:
-  struct Entry {
+  struct List {
     size_t bytes;
-    DeviceAddress address;
-    Range* range;
-    friend bool operator<(const Entry& a, const Entry& b) {
-      if (a.bytes != b.bytes) return a.bytes < b.bytes;
-      return a.address < b.address;
-    }
+    Range* first;
   };
-  using Ranges = absl::btree_set<Entry>;
+  using Lists = std::vector<List>;
 
   static constexpr size_t kClasses = 512;
 
@@ -71,11 +72,13 @@ class SizeIndex {
     const auto shift = static_cast<size_t>(std::bit_width(bytes)) - 4;
     return shift * 8 + (bytes >> shift);
   }
+  // The first list of at least `bytes`.
+  static size_t Position(const Lists& lists, size_t bytes);
   // The first class from `from` on that has a range, or kClasses.
   size_t NextClass(size_t from) const;
 
   std::array<uint64_t, kClasses / 64> occupied_ = {};
-  std::array<Ranges, kClasses> classes_;
+  std::array<Lists, kClasses> classes_;
   size_t size_ = 0;
 };
 

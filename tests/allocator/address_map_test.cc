@@ -116,6 +116,7 @@ TEST_F(AddressMapTest, CachedRangesBesideUnmappedOnesAreOpen) {
 
 TEST_F(AddressMapTest, CachedRangesAreFoundByAddress) {
   map_.Assign(First(), kStart + kChunk, 2 * kChunk, RangeState::kCached);
+  map_.IndexByAddress();
   EXPECT_EQ(map_.CachedAt(kStart), nullptr);
   EXPECT_EQ(map_.CachedAt(kStart + kChunk), First()->next);
   EXPECT_EQ(map_.CachedAt(kStart + 3 * kChunk - 1), First()->next);
@@ -154,6 +155,7 @@ TEST(AddressMapRandomTest, AgreesWithOneStatePerUnit) {
     std::mt19937_64 random(seed);
     AddressMap map(kChunk);
     map.AddRegion(kStart, kUnits * kUnit);
+    if (seed % 2 == 0) map.IndexByAddress();
     std::vector<RangeState> model(kUnits, RangeState::kUnmapped);
     for (int step = 0; step < 3000; ++step) {
       // Any range of the map, found through the model.
