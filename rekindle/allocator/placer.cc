@@ -178,6 +178,7 @@ std::optional<Placement> Placer::InOpen(size_t bytes, size_t& size) const {
 
 std::optional<Placement> Placer::FindMapped(size_t bytes) const {
   const std::optional<Placement> enclosed = SmallestIn(map_.enclosed(), bytes);
+  if (enclosed.has_value() && enclosed->first->bytes == bytes) return enclosed;
   if (map_.open().size() == 0) return enclosed;
   size_t stretch = 0;
   const std::optional<Placement> open = InOpen(bytes, stretch);

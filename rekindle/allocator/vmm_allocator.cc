@@ -66,21 +66,17 @@ absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes) {
   if (bytes == 0) return Block();
   if (bytes > ledger_.budget()) return std::nullopt;
   if (IsSmall(bytes)) {
-    RK_ASSIGN_OR_RETURN(const std::optional<Block> small, AllocateSmall(bytes));
-    if (small.has_value()) return small;
+    RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot, slabs_.Allocate(bytes));
+    if (slot.page != nullptr) {
+      small_.emplace(slot.address, SmallBlock{bytes, slot.page});
+      return Register({slot.address, bytes, 0});
+    }
   }
   RK_ASSIGN_OR_RETURN(Range* const range,
                       arena_.Allocate(RoundUp(bytes, Arena::kAlignment)));
   if (range == nullptr) return std::nullopt;
   range->requested = bytes;
   return Register({range->address, bytes, reinterpret_cast<uintptr_t>(range)});
-}
-
-absl::StatusOr<std::optional<Block>> VmmAllocator::AllocateSmall(size_t bytes) {
-  RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot, slabs_.Allocate(bytes));
-  if (slot.page == nullptr) return std::nullopt;
-  small_.emplace(slot.address, SmallBlock{bytes, slot.page});
-  return Register({slot.address, bytes, 0});
 }
 
 std::optional<Block> VmmAllocator::Register(Block block) {

@@ -86,7 +86,6 @@ class VmmAllocator : public Allocator {
   VmmAllocator(Device& device, const VmmAllocatorOptions& options);
 
   bool IsSmall(size_t bytes) const { return bytes <= slabs_.limit(); }
-  absl::StatusOr<std::optional<Block>> AllocateSmall(size_t bytes);
   std::optional<Block> Register(Block block);
   void FreeSmall(Block block);
   void FreeRange(Block block);
