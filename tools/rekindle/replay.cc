@@ -2,7 +2,6 @@
 // rekindle replay: allocation traces under a budget.
 #include <CLI/CLI.hpp>
 #include <cstdio>
-#include <map>
 #include <memory>
 #include <string>
 #include <vector>
@@ -25,7 +24,7 @@ struct Flags {
   std::string budget = "1.01";
   std::string granularity = "2MiB";
   int passes = 2;
-  ReplayAllocator allocator = ReplayAllocator::kVmm;
+  std::string allocator = "vmm";
   bool json = false;
 };
 
@@ -69,7 +68,8 @@ absl::StatusOr<int> RunReplay(const Flags& flags) {
   ReplayOptions options;
   options.granularity = *granularity;
   options.passes = flags.passes;
-  options.allocator = flags.allocator;
+  options.allocator =
+      flags.allocator == "bfc" ? ReplayAllocator::kBfc : ReplayAllocator::kVmm;
   RK_ASSIGN_OR_RETURN(const std::vector<ReplayedTrace> replays,
                       ReplayAll(traces, *budget, options));
   const std::string report =
@@ -103,9 +103,8 @@ Run AddReplay(CLI::App& app) {
       ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--allocator", flags->allocator, "vmm or bfc")
-      ->transform(
-          CLI::CheckedTransformer(std::map<std::string, ReplayAllocator>{
-              {"vmm", ReplayAllocator::kVmm}, {"bfc", ReplayAllocator::kBfc}}));
+      ->check(CLI::IsMember({"vmm", "bfc"}))
+      ->capture_default_str();
   app.add_flag("--json", flags->json, "Print one JSON document");
   return [flags] {
     const absl::StatusOr<int> status = RunReplay(*flags);
