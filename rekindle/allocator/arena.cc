@@ -42,7 +42,9 @@ absl::Status Arena::Open() { return Grow(chunk_bytes()); }
 // Adds a region of at least `bytes`, larger if the device has the addresses.
 absl::Status Arena::Grow(size_t bytes) {
   const size_t memory = std::min(ledger_.budget(), device_.memory_info().total);
+  constexpr size_t kMost = std::numeric_limits<size_t>::max();
   for (size_t factor = kAddressesPerByte;; factor /= 2) {
+    if (factor > 0 && memory > kMost / factor) continue;
     size_t size = std::max(memory * factor, bytes);
     const absl::StatusOr<DeviceAddress> address = chunks_.AddRegion(size);
     if (address.ok()) {

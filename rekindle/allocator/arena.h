@@ -25,6 +25,11 @@ namespace rekindle {
 // missing, and those are got, in this order,
 //   1. by creating chunks, while the budget and the device have room;
 //   2. by taking idle chunks from behind other addresses.
+// Once chunks had to be moved, a request that is taken for an earlier one come
+// back is put where that one lay, or else clear of the addresses that others
+// will come back to while it lives (PlacementHistory): a loop settles into a
+// layout that needs no more device calls.
+//
 // Any chunk can back any address and addresses are plenty, so a request fails
 // only when the chunks under live blocks and those it needs are together more
 // than the budget, or than the device has.
