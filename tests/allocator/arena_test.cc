@@ -121,24 +121,6 @@ TEST_F(ArenaTest, GapsInLiveChunksAreUsedWhenNoChunkIsLeft) {
   EXPECT_EQ(Allocate(512), nullptr);
 }
 
-// In the first round the block of five chunks moves the memory of the two of
-// three; later rounds put those where that memory went.
-TEST_F(ArenaTest, ALoopThatMovedMemoryOnceSettles) {
-  for (int round = 0; round < 4; ++round) {
-    const int64_t before = arena_->vmm_calls();
-    Range* const keep = Allocate(kChunk);
-    Range* const first = Allocate(3 * kChunk);
-    Range* const between = Allocate(kChunk);
-    Range* const second = Allocate(3 * kChunk);
-    Free(first);
-    Free(second);
-    Range* const large = Allocate(5 * kChunk);
-    ASSERT_NE(large, nullptr);
-    for (Range* range : {large, between, keep}) Free(range);
-    EXPECT_EQ(arena_->vmm_calls() > before, round == 0) << "round " << round;
-  }
-}
-
 TEST_F(ArenaTest, ALowerBudgetIsKeptAsBlocksAreFreed) {
   Range* const first = Allocate(3 * kChunk);
   Range* const second = Allocate(3 * kChunk);
