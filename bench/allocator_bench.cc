@@ -6,6 +6,7 @@
 
 #include <cstdlib>
 #include <memory>
+#include <random>
 #include <vector>
 
 #include "rekindle/allocator/bfc_allocator.h"
@@ -37,10 +38,10 @@ std::unique_ptr<Allocator> Open<BfcAllocator>(Device& device, size_t budget) {
 template <typename AllocatorType>
 class Fixture {
  public:
-  explicit Fixture(benchmark::State& state, size_t budget = 64 * kGiB)
+  explicit Fixture(benchmark::State& state)
       : state_(state),
         device_(CountingDevice::Open({}).value()),
-        allocator_(Open<AllocatorType>(*device_, budget)) {
+        allocator_(Open<AllocatorType>(*device_, 64 * kGiB)) {
     std::vector<Block> gaps;
     for (int64_t i = 0; i < state.range(0); ++i) {
       Allocate(kBlock);
@@ -56,6 +57,12 @@ class Fixture {
   Block Allocate(size_t bytes) { return **allocator_->Allocate(bytes); }
   void Free(Block block) { allocator_->Free(block); }
   absl::Status Trim() { return allocator_->Trim(); }
+
+  // Lowers the budget to the live memory and `bytes`.
+  absl::Status LeaveRoomFor(size_t bytes) {
+    return allocator_->SetBudget(allocator_->stats().live_physical_bytes +
+                                 bytes);
+  }
 
   // The set-up is over.
   void Start() { before_ = allocator_->stats().vmm_calls; }
@@ -138,18 +145,20 @@ void BM_Miss(benchmark::State& state) {
   }
 }
 
-// The budget has room for live blocks and one more, whose memory lies behind
-// the wrong addresses each time.
+// The last block of each round takes what the budget has left, some of it on
+// either side of a live block. Sizes vary, so that no layout suits all rounds.
 void BM_Remap(benchmark::State& state) {
-  const size_t live = static_cast<size_t>(state.range(0)) * (kBlock + 4 * kKiB);
-  Vmm fixture(state, RoundUp(live, kChunk) + 24 * kChunk);
+  Vmm fixture(state);
+  if (!fixture.LeaveRoomFor(26 * kChunk).ok()) state.SkipWithError("budget");
+  std::mt19937 random(1);
   fixture.Start();
   for (auto _ : state) {
-    // Two of eight chunks are not one of sixteen, and back.
-    const Block a = fixture.Allocate(8 * kChunk);
-    const Block b = fixture.Allocate(8 * kChunk);
+    const size_t first = 1 + random() % 12;
+    const size_t second = 1 + random() % 8;
+    const Block a = fixture.Allocate(first * kChunk);
+    const Block b = fixture.Allocate(second * kChunk);
     fixture.Free(a);
-    const Block c = fixture.Allocate(15 * kChunk);
+    const Block c = fixture.Allocate((24 - second) * kChunk);
     fixture.Free(b);
     fixture.Free(c);
   }
