@@ -8,7 +8,7 @@ namespace rekindle {
 
 void AddressMap::AddRegion(DeviceAddress address, size_t bytes) {
   RK_CHECK(
-      bytes > 0 && address % chunk_bytes_ == 0 && bytes % chunk_bytes_ == 0,
+      bytes > 0 && chunk_.Offset(address) == 0 && chunk_.Offset(bytes) == 0,
       "a region is made of whole chunks");
   Range* const first = NewRange(address, 0, RangeState::kLive);
   Range* const last = NewRange(address + bytes, 0, RangeState::kLive);
@@ -26,34 +26,52 @@ Range* AddressMap::Assign(Range* range, DeviceAddress address, size_t bytes,
       bytes > 0 && address >= range->address && bytes <= range->end() - address,
       "the part lies in the range");
   Leave(range);
+  const RangeState old_state = range->state;
+  const DeviceAddress begin = range->address;
   const DeviceAddress end = range->end();
-  if (address > range->address) {
-    Range* const before =
-        NewRange(range->address, address - range->address, range->state);
+  range->address = address;
+  range->bytes = bytes;
+  range->state = state;
+  if (address > begin) {
+    Range* const before = NewRange(begin, address - begin, old_state);
     InsertBefore(range, before);
     Enter(before);
   }
   if (address + bytes < end) {
-    Range* const after =
-        NewRange(address + bytes, end - address - bytes, range->state);
+    const DeviceAddress start = address + bytes;
+    Range* const after = NewRange(start, end - start, old_state);
     InsertBefore(range->next, after);
     Enter(after);
   }
-  range->address = address;
-  range->bytes = bytes;
-  range->state = state;
   if (range->free()) {
     if (range->previous->state == state) Absorb(range, range->previous);
     if (range->next->state == state) Absorb(range, range->next);
   }
   Enter(range);
+  if (old_state == RangeState::kUnmapped || range->unmapped()) {
+    Refresh(range->previous);
+    Refresh(range->next);
+  }
   return range;
 }
 
-Range* AddressMap::BestFit(RangeState state, size_t bytes) const {
-  const SizeIndex& index = by_size(state);
-  const auto found = index.lower_bound({bytes, 0, nullptr});
-  return found == index.end() ? nullptr : found->range;
+void AddressMap::IndexByAddress() {
+  if (by_address_) return;
+  by_address_ = true;
+  for (const Range* first : regions_) {
+    for (Range* range = first->next; range->next != nullptr;
+         range = range->next) {
+      if (range->state != RangeState::kCached) continue;
+      cached_.emplace(range->address, range);
+    }
+  }
+}
+
+Range* AddressMap::CachedAt(DeviceAddress address) const {
+  auto found = cached_.upper_bound(address);
+  if (found == cached_.begin()) return nullptr;
+  Range* const range = (--found)->second;
+  return range->end() > address ? range : nullptr;
 }
 
 Range* AddressMap::NewRange(DeviceAddress address, size_t bytes,
@@ -61,7 +79,10 @@ Range* AddressMap::NewRange(DeviceAddress address, size_t bytes,
   if (unused_.empty()) unused_.push_back(&ranges_.emplace_back());
   Range* const range = unused_.back();
   unused_.pop_back();
-  *range = {address, bytes, state, nullptr, nullptr};
+  *range = {};
+  range->address = address;
+  range->bytes = bytes;
+  range->state = state;
   return range;
 }
 
@@ -82,14 +103,22 @@ void AddressMap::Absorb(Range* range, Range* neighbour) {
   unused_.push_back(neighbour);
 }
 
+SizeIndex& AddressMap::IndexOf(const Range& range) {
+  if (range.unmapped()) return unmapped_;
+  return range.open ? open_ : enclosed_;
+}
+
 void AddressMap::Enter(Range* range) {
   if (!range->free()) {
     live_bytes_ += range->bytes;
     return;
   }
-  if (range->state == RangeState::kCached) idle_chunks_ += WholeChunks(*range);
-  by_size_[static_cast<size_t>(range->state)].insert(
-      {range->bytes, range->address, range});
+  if (range->state == RangeState::kCached) {
+    range->open = range->previous->unmapped() || range->next->unmapped();
+    idle_chunks_ += WholeChunks(*range);
+    if (by_address_) cached_.emplace(range->address, range);
+  }
+  IndexOf(*range).Insert(range);
 }
 
 void AddressMap::Leave(Range* range) {
@@ -97,51 +126,71 @@ void AddressMap::Leave(Range* range) {
     live_bytes_ -= range->bytes;
     return;
   }
-  if (range->state == RangeState::kCached) idle_chunks_ -= WholeChunks(*range);
-  SizeIndex& index = by_size_[static_cast<size_t>(range->state)];
-  index.erase(index.find({range->bytes, range->address, range}));
+  if (range->state == RangeState::kCached) {
+    idle_chunks_ -= WholeChunks(*range);
+    if (by_address_) cached_.erase(range->address);
+  }
+  IndexOf(*range).Erase(range);
+}
+
+// A neighbour became unmapped, or is so no more.
+void AddressMap::Refresh(Range* neighbour) {
+  if (neighbour->state != RangeState::kCached) return;
+  Leave(neighbour);
+  Enter(neighbour);
 }
 
 size_t AddressMap::WholeChunks(const Range& range) const {
-  if (range.bytes < chunk_bytes_) return 0;
-  const DeviceAddress begin = RoundUp(range.address, chunk_bytes_);
-  const DeviceAddress end = RoundDown(range.end(), chunk_bytes_);
-  return end > begin ? (end - begin) / chunk_bytes_ : 0;
+  if (range.bytes < chunk_.bytes()) return 0;
+  const DeviceAddress begin = chunk_.Up(range.address);
+  const DeviceAddress end = chunk_.Down(range.end());
+  return end > begin ? chunk_.Count(end - begin) : 0;
+}
+
+void AddressMap::CheckRange(const Range& range) const {
+  RK_CHECK(range.bytes > 0, "only the ends of a region are empty");
+  RK_CHECK(range.previous->end() == range.address, "ranges tile");
+  RK_CHECK(range.next->previous == &range, "the list is linked both ways");
+  if (!range.free()) return;
+  RK_CHECK(range.previous->state != range.state,
+           "free neighbours of one state are merged");
+  if (range.unmapped()) {
+    RK_CHECK(unmapped_.Contains(range) && chunk_.Offset(range.address) == 0 &&
+                 chunk_.Offset(range.bytes) == 0,
+             "unmapped ranges are whole chunks, found by size");
+    return;
+  }
+  RK_CHECK(range.open == (range.previous->unmapped() || range.next->unmapped()),
+           "cached ranges beside unmapped ones are open");
+  RK_CHECK((range.open ? open_ : enclosed_).Contains(range),
+           "cached ranges are found by size");
+  RK_CHECK(!by_address_ || CachedAt(range.address) == &range,
+           "cached ranges are found by address");
 }
 
 void AddressMap::CheckInvariants() const {
   size_t idle = 0;
   size_t live = 0;
-  std::array<size_t, 2> free = {0, 0};
+  size_t unmapped = 0;
+  size_t cached = 0;
   for (const Range* first : regions_) {
     const Range* range = first->next;
     for (; range->next != nullptr; range = range->next) {
-      RK_CHECK(range->bytes > 0, "only the ends of a region are empty");
-      RK_CHECK(range->previous->end() == range->address, "ranges tile");
-      RK_CHECK(range->next->previous == range, "the list is linked both ways");
-      if (!range->free()) {
-        live += range->bytes;
-        continue;
-      }
-      RK_CHECK(range->previous->state != range->state,
-               "free neighbours of one state are merged");
-      RK_CHECK(by_size(range->state)
-                   .contains({range->bytes, range->address, nullptr}),
-               "free ranges are found by size");
-      ++free[static_cast<size_t>(range->state)];
-      if (range->state == RangeState::kCached) idle += WholeChunks(*range);
-      if (range->state == RangeState::kUnmapped) {
-        RK_CHECK(range->address % chunk_bytes_ == 0 &&
-                     range->bytes % chunk_bytes_ == 0,
-                 "unmapped ranges are whole chunks");
-      }
+      CheckRange(*range);
+      if (!range->free()) live += range->bytes;
+      if (range->unmapped()) ++unmapped;
+      if (range->state != RangeState::kCached) continue;
+      idle += WholeChunks(*range);
+      ++cached;
     }
     RK_CHECK(range->previous->end() == range->address, "ranges tile");
   }
   RK_CHECK(idle == idle_chunks_, "idle chunks are counted");
   RK_CHECK(live == live_bytes_, "live bytes are counted");
-  RK_CHECK(free[0] == by_size_[0].size() && free[1] == by_size_[1].size(),
-           "the size index has the free ranges and no others");
+  RK_CHECK(unmapped == unmapped_.size() &&
+               cached == enclosed_.size() + open_.size() &&
+               cached_.size() == (by_address_ ? cached : 0),
+           "the indices have the free ranges and no others");
 }
 
 }  // namespace rekindle

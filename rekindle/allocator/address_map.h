@@ -2,64 +2,35 @@
 // Which addresses are free: ranges that are split, merged and found by size.
 #pragma once
 
-#include <array>
 #include <cstddef>
-#include <cstdint>
 #include <deque>
 #include <vector>
 
-#include "absl/container/btree_set.h"
+#include "absl/container/btree_map.h"
+#include "rekindle/allocator/chunk_grid.h"
+#include "rekindle/allocator/range.h"
+#include "rekindle/allocator/size_index.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
-
-enum class RangeState : uint8_t {
-  kUnmapped,  // free, no memory behind it; starts and ends between chunks
-  kCached,    // free, memory behind it
-  kLive,      // one block
-};
-
-// Neighbours in address order; at either end of a region stands a live range
-// of 0 bytes. Two free neighbours are never of one state.
-struct Range {
-  DeviceAddress address = 0;
-  size_t bytes = 0;
-  RangeState state = RangeState::kUnmapped;
-  Range* previous = nullptr;
-  Range* next = nullptr;
-
-  DeviceAddress end() const { return address + bytes; }
-  bool free() const { return state != RangeState::kLive; }
-};
 
 // Cuts regions of addresses into ranges. Pure arithmetic: knows neither a
 // device nor bytes. A Range* is valid until the range, or a free neighbour of
 // the state it gets, is assigned.
 //
-// One list by address finds neighbours in O(1); one ordered set for each kind
-// of free range finds the best fit in O(log n). (Best fit over sizes beats
-// first fit on every recorded trace; separate sets keep a request from taking
-// fresh memory while cached memory of a fitting size lies idle.)
+// One list by address finds neighbours in O(1); one index for each kind of free
+// range finds the best fit in O(log n). (Best fit over sizes beats first fit on
+// every recorded trace; separate indices keep a request from taking fresh
+// memory while cached memory of a fitting size lies idle.)
 // Thread-compatible.
 class AddressMap {
  public:
-  struct BySize {
-    size_t bytes;
-    DeviceAddress address;
-    Range* range;
-    friend bool operator<(const BySize& a, const BySize& b) {
-      if (a.bytes != b.bytes) return a.bytes < b.bytes;
-      return a.address < b.address;
-    }
-  };
-  using SizeIndex = absl::btree_set<BySize>;
-
   // Chunks begin at the multiples of `chunk_bytes`.
-  explicit AddressMap(size_t chunk_bytes) : chunk_bytes_(chunk_bytes) {}
+  explicit AddressMap(size_t chunk_bytes) : chunk_(chunk_bytes) {}
   AddressMap(const AddressMap&) = delete;
   AddressMap& operator=(const AddressMap&) = delete;
 
-  size_t chunk_bytes() const { return chunk_bytes_; }
+  const ChunkGrid& chunk() const { return chunk_; }
 
   // Adds addresses, all unmapped.
   // REQUIRES: made of whole chunks, and next to no other region.
@@ -75,12 +46,22 @@ class AddressMap {
     return Assign(range, range->address, range->bytes, state);
   }
 
-  // The free ranges of one state, smallest first, then lowest address.
-  const SizeIndex& by_size(RangeState state) const {
-    return by_size_[static_cast<size_t>(state)];
-  }
-  // The smallest of them that has `bytes`, or nullptr.
-  Range* BestFit(RangeState state, size_t bytes) const;
+  // The free ranges of each kind. A cached one is open if unmapped addresses
+  // follow or precede it: it could grow; else it is enclosed by live ranges.
+  const SizeIndex& unmapped() const { return unmapped_; }
+  const SizeIndex& enclosed() const { return enclosed_; }
+  const SizeIndex& open() const { return open_; }
+
+  // From now on CachedAt finds ranges. (Not from the start: most programs never
+  // need it, and each Assign takes half as long again.)
+  void IndexByAddress();
+
+  // The cached range that the address lies in, or nullptr.
+  // REQUIRES: IndexByAddress was called.
+  Range* CachedAt(DeviceAddress address) const;
+
+  // Chunks that lie whole in the range.
+  size_t WholeChunks(const Range& range) const;
 
   // For each region the range of 0 bytes before its first.
   const std::vector<Range*>& regions() const { return regions_; }
@@ -98,12 +79,18 @@ class AddressMap {
   void Absorb(Range* range, Range* neighbour);
   void Enter(Range* range);
   void Leave(Range* range);
-  size_t WholeChunks(const Range& range) const;
+  void Refresh(Range* neighbour);
+  SizeIndex& IndexOf(const Range& range);
+  void CheckRange(const Range& range) const;
 
-  const size_t chunk_bytes_;
+  const ChunkGrid chunk_;
   size_t idle_chunks_ = 0;
   size_t live_bytes_ = 0;
-  std::array<SizeIndex, 2> by_size_;  // of kUnmapped and of kCached
+  SizeIndex unmapped_;
+  SizeIndex enclosed_;
+  SizeIndex open_;
+  bool by_address_ = false;
+  absl::btree_map<DeviceAddress, Range*> cached_;  // if by_address_
   std::vector<Range*> regions_;
   std::deque<Range> ranges_;  // never moves what it holds
   std::vector<Range*> unused_;

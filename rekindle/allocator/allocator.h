@@ -14,10 +14,11 @@
 namespace rekindle {
 
 // A live range of device memory. `bytes` is what was asked for; the allocator
-// may have set aside more.
+// may have set aside more. `handle` is the allocator's: how it finds the rest.
 struct Block {
   DeviceAddress address = 0;
   size_t bytes = 0;
+  uintptr_t handle = 0;
 };
 
 struct AllocatorStats {

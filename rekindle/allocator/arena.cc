@@ -19,6 +19,10 @@ namespace {
 // enough for any request are hardly ever missing.
 constexpr size_t kAddressesPerByte = 8;
 
+// How many later blocks are looked at to keep clear of them: some tens of
+// microseconds, as long as one chunk takes to move.
+constexpr uint64_t kMostWanted = 16384;
+
 }  // namespace
 
 Arena::Arena(Device& device, Ledger& ledger, size_t chunk_bytes,
@@ -38,7 +42,9 @@ absl::Status Arena::Open() { return Grow(chunk_bytes()); }
 // Adds a region of at least `bytes`, larger if the device has the addresses.
 absl::Status Arena::Grow(size_t bytes) {
   const size_t memory = std::min(ledger_.budget(), device_.memory_info().total);
+  constexpr size_t kMost = std::numeric_limits<size_t>::max();
   for (size_t factor = kAddressesPerByte;; factor /= 2) {
+    if (factor > 0 && memory > kMost / factor) continue;
     size_t size = std::max(memory * factor, bytes);
     const absl::StatusOr<DeviceAddress> address = chunks_.AddRegion(size);
     if (address.ok()) {
@@ -64,13 +70,56 @@ absl::StatusOr<Range*> Arena::Allocate(size_t bytes) {
   // Above a lowered budget even a block that needs no more memory would keep
   // chunks from being given back.
   if (live_physical_bytes() > ledger_.budget()) return nullptr;
-  if (const std::optional<Placement> found = placer_.FindMapped(bytes)) {
-    return map_.Assign(found->first, found->address, bytes, RangeState::kLive);
+  const size_t live_before = map_.live_bytes();
+  Range* range = nullptr;
+  if (const std::optional<Placement> found = FindMapped(bytes)) {
+    range = map_.Assign(found->first, found->address, bytes, RangeState::kLive);
+  } else {
+    const absl::StatusOr<Range*> unmapped = AllocateUnmapped(bytes);
+    if (absl::IsResourceExhausted(unmapped.status())) {
+      ++refusals_;  // of addresses or mappings
+      return nullptr;
+    }
+    RK_ASSIGN_OR_RETURN(range, unmapped);
+    if (range == nullptr) return nullptr;
   }
-  absl::StatusOr<Range*> range = AllocateUnmapped(bytes);
-  if (!absl::IsResourceExhausted(range.status())) return range;
-  ++refusals_;  // of addresses or mappings
-  return nullptr;
+  range->birth = history_.Record(live_before, bytes, range->address);
+  return range;
+}
+
+// Until memory had to be moved, best fit repeats itself without help.
+std::optional<Placement> Arena::FindMapped(size_t bytes) {
+  if (moved_) {
+    const auto past = history_.Recall(map_.live_bytes(), bytes);
+    if (past.has_value()) {
+      const auto again = placer_.FindAt(past->address, bytes);
+      if (again.has_value()) return again;
+      const auto clear = placer_.FindClear(bytes, WantedLater(*past));
+      if (clear.has_value()) return clear;
+    }
+  }
+  return placer_.FindMapped(bytes);
+}
+
+// The addresses that blocks will go back to while this one lives.
+Intervals Arena::WantedLater(const PlacementHistory::Entry& entry) const {
+  Intervals all;
+  history_.VisitLater(
+      entry, kMostWanted, [&](const PlacementHistory::Entry& later) {
+        all.push_back({later.address, later.address + later.bytes});
+      });
+  std::sort(all.begin(), all.end(), [](const Interval& a, const Interval& b) {
+    return a.begin < b.begin;
+  });
+  Intervals apart;
+  for (const Interval& next : all) {
+    if (apart.empty() || next.begin > apart.back().end) {
+      apart.push_back(next);
+    } else {
+      apart.back().end = std::max(apart.back().end, next.end);
+    }
+  }
+  return apart;
 }
 
 absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
@@ -175,6 +224,7 @@ void Arena::Unclaim(const Claims& claims) {
 }
 
 void Arena::Free(Range* range) {
+  history_.End(range->birth);
   map_.Assign(range, RangeState::kCached);
   if (ledger_.excess() > 0) GiveBackExcess().IgnoreError();
 }
@@ -201,6 +251,24 @@ absl::Status Arena::DestroySpare(size_t count) {
   return absl::OkStatus();
 }
 
+// The largest ranges that have idle chunks, until there are `count`.
+std::vector<Range*> Arena::LargestIdle(size_t count) const {
+  std::vector<Range*> ranges;
+  for (const SizeIndex* index : {&map_.enclosed(), &map_.open()}) {
+    size_t found = 0;
+    index->FindFromLargest([&](Range* range) {
+      const size_t chunks = map_.WholeChunks(*range);
+      if (chunks > 0) ranges.push_back(range);
+      found += chunks;
+      return found >= count;
+    });
+  }
+  std::sort(ranges.begin(), ranges.end(), [](const Range* a, const Range* b) {
+    return a->bytes != b->bytes ? a->bytes > b->bytes : a->address > b->address;
+  });
+  return ranges;
+}
+
 // Makes `count` idle chunks spare: the ends of the largest cached ranges, since
 // what is left of those still fits most requests. REQUIRES: there are as many.
 absl::Status Arena::UnmapIdle(size_t count) {
@@ -211,18 +279,17 @@ absl::Status Arena::UnmapIdle(size_t count) {
     size_t bytes;
   };
   std::vector<Run> runs;
-  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
-  for (auto largest = cached.rbegin(); count > 0; ++largest) {
-    RK_CHECK(largest != cached.rend(), "as many idle chunks as asked for");
-    Range* const range = largest->range;
+  for (Range* const range : LargestIdle(count)) {
     const DeviceAddress begin = RoundUp(range->address, chunk_bytes());
     const DeviceAddress end = RoundDown(range->end(), chunk_bytes());
-    if (begin >= end) continue;
     const size_t chunks = std::min(count, (end - begin) / chunk_bytes());
     const size_t bytes = chunks * chunk_bytes();
-    runs.push_back({range, end - bytes, bytes});
+    if (bytes > 0) runs.push_back({range, end - bytes, bytes});
     count -= chunks;
   }
+  RK_CHECK(count == 0, "as many idle chunks as asked for");
+  moved_ = true;
+  map_.IndexByAddress();
   RK_RETURN_IF_ERROR(chunks_.Synchronize());
   for (const Run& run : runs) {
     RK_RETURN_IF_ERROR(chunks_.Unmap(run.address, run.bytes));

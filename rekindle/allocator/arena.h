@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -12,6 +13,7 @@
 #include "rekindle/allocator/address_map.h"
 #include "rekindle/allocator/chunk_table.h"
 #include "rekindle/allocator/ledger.h"
+#include "rekindle/allocator/placement_history.h"
 #include "rekindle/allocator/placer.h"
 #include "rekindle/device/device.h"
 
@@ -23,6 +25,11 @@ namespace rekindle {
 // missing, and those are got, in this order,
 //   1. by creating chunks, while the budget and the device have room;
 //   2. by taking idle chunks from behind other addresses.
+// Once chunks had to be moved, a request that is taken for an earlier one come
+// back is put where that one lay, or else clear of the addresses that others
+// will come back to while it lives (PlacementHistory): a loop settles into a
+// layout that needs no more device calls.
+//
 // Any chunk can back any address and addresses are plenty, so a request fails
 // only when the chunks under live blocks and those it needs are together more
 // than the budget, or than the device has.
@@ -70,6 +77,17 @@ class Arena {
   // The most memory that can lie under a range of `bytes`.
   size_t WorstCaseBytes(size_t bytes) const;
 
+  // Shows `visit` every live range.
+  template <typename Visit>
+  void VisitLive(Visit visit) const {
+    for (const Range* first : map_.regions()) {
+      for (const Range* range = first->next; range->next != nullptr;
+           range = range->next) {
+        if (!range->free()) visit(*range);
+      }
+    }
+  }
+
   // Aborts unless all bookkeeping agrees. Slow; for tests.
   void CheckInvariants() const;
 
@@ -84,6 +102,10 @@ class Arena {
   using Claims = absl::InlinedVector<Claim, 4>;
 
   size_t live_chunks() const { return chunks_.mapped() - map_.idle_chunks(); }
+
+  std::optional<Placement> FindMapped(size_t bytes);
+  Intervals WantedLater(const PlacementHistory::Entry& entry) const;
+  std::vector<Range*> LargestIdle(size_t count) const;
 
   absl::StatusOr<Range*> AllocateUnmapped(size_t bytes);
   absl::StatusOr<std::optional<Placement>> Place(size_t bytes,
@@ -103,6 +125,8 @@ class Arena {
   ChunkTable chunks_;
   AddressMap map_;
   Placer placer_;
+  PlacementHistory history_;
+  bool moved_ = false;  // chunks were taken from behind addresses
   int64_t refusals_ = 0;
 };
 

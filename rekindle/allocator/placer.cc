@@ -4,8 +4,6 @@
 #include <algorithm>
 #include <tuple>
 
-#include "rekindle/base/units.h"
-
 namespace rekindle {
 namespace {
 
@@ -41,22 +39,22 @@ class Placer::Choice {
 };
 
 size_t Placer::Slack(size_t bytes) const {
-  if (bytes > tight_limit_) return chunk_ - 1;
-  return RoundUp(bytes, chunk_) - bytes;
+  if (bytes > tight_limit_) return chunk_.bytes() - 1;
+  return chunk_.Up(bytes) - bytes;
 }
 
 DeviceAddress Placer::Up(DeviceAddress address, size_t slack) const {
-  return address % chunk_ <= slack ? address : RoundUp(address, chunk_);
+  return chunk_.Offset(address) <= slack ? address : chunk_.Up(address);
 }
 
 DeviceAddress Placer::Down(DeviceAddress address, size_t slack) const {
-  return address % chunk_ <= slack ? address
-                                   : RoundDown(address, chunk_) + slack;
+  return chunk_.Offset(address) <= slack ? address
+                                         : chunk_.Down(address) + slack;
 }
 
 size_t Placer::MostChunks(size_t bytes, size_t alignment) const {
-  if (bytes <= tight_limit_) return (bytes + chunk_ - 1) / chunk_;
-  return (bytes - alignment + chunk_ - 1) / chunk_ + 1;
+  if (bytes <= tight_limit_) return chunk_.Count(chunk_.Up(bytes));
+  return chunk_.Count(chunk_.Up(bytes - alignment)) + 1;
 }
 
 // Counts the chunks of [address, address + bytes), which reaches from `first`
@@ -67,9 +65,9 @@ Placement Placer::Measure(Range* first, const Range* last,
   Placement placement;
   placement.first = first;
   placement.address = address;
-  const DeviceAddress begin = RoundDown(address, chunk_);
-  const DeviceAddress end = RoundUp(address + bytes, chunk_);
-  const size_t touched = (end - begin) / chunk_;
+  const DeviceAddress begin = chunk_.Down(address);
+  const DeviceAddress end = chunk_.Up(address + bytes);
+  const size_t touched = chunk_.Count(end - begin);
   const size_t live =
       (begin < first->address ? 1 : 0) + (end > last->end() ? 1 : 0);
   placement.new_chunks = touched - std::min(touched, live);
@@ -77,10 +75,18 @@ Placement Placer::Measure(Range* first, const Range* last,
     if (range->state == RangeState::kUnmapped) {
       const DeviceAddress from = std::max(range->address, begin);
       const DeviceAddress to = std::min(range->end(), end);
-      placement.unmapped_chunks += (to - from) / chunk_;
+      placement.unmapped_chunks += chunk_.Count(to - from);
     }
     if (range == last) return placement;
   }
+}
+
+// The bytes of a cached range and of the unmapped ones beside it.
+size_t Placer::Stretch(const Range& range) {
+  size_t bytes = range.bytes;
+  if (range.previous->unmapped()) bytes += range.previous->bytes;
+  if (range.next->unmapped()) bytes += range.next->bytes;
+  return bytes;
 }
 
 // At the end of one range that takes fewer new chunks.
@@ -128,58 +134,147 @@ std::optional<Placement> Placer::FromEnd(Range* range, size_t bytes) const {
   return At(range, Up(range->address, slack), bytes);
 }
 
-std::optional<Placement> Placer::FindMapped(size_t bytes) const {
-  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
-  auto fit = cached.lower_bound({bytes, 0, nullptr});
-  for (int i = 0; i < kLikely && fit != cached.end(); ++i, ++fit) {
-    const std::optional<Placement> found = Within(fit->range, bytes);
-    if (found.has_value()) return found;
-  }
+// The smallest in `index` of the likely ones, or any that surely has room.
+std::optional<Placement> Placer::SmallestIn(const SizeIndex& index,
+                                            size_t bytes) const {
+  std::optional<Placement> found;
+  int misses = 0;
+  index.Find(bytes, [&](Range* range) {
+    found = Within(range, bytes);
+    return found.has_value() || ++misses == kLikely;
+  });
+  if (found.has_value() || misses < kLikely) return found;
   // With a chunk to spare there is an address to begin at.
-  fit = cached.lower_bound({bytes + chunk_, 0, nullptr});
-  if (fit == cached.end()) return std::nullopt;
-  return Within(fit->range, bytes);
+  index.Find(bytes + chunk_.bytes(), [&](Range* range) {
+    found = Within(range, bytes);
+    return true;
+  });
+  return found;
+}
+
+// Of the likely open ranges the one whose stretch of addresses is smallest: as
+// memory moves, the others can become large.
+std::optional<Placement> Placer::InOpen(size_t bytes, size_t& size) const {
+  const SizeIndex& open = map_.open();
+  std::optional<Placement> best;
+  int seen = 0;
+  open.Find(bytes, [&](Range* range) {
+    const size_t stretch = Stretch(*range);
+    if (!best.has_value() || stretch < size ||
+        (stretch == size && range->address < best->address)) {
+      const std::optional<Placement> found = Within(range, bytes);
+      if (found.has_value()) {
+        best = found;
+        size = stretch;
+      }
+    }
+    return ++seen == kLikely;
+  });
+  if (best.has_value() || seen < kLikely) return best;
+  best = SmallestIn(open, bytes);
+  if (best.has_value()) size = Stretch(*best->first);
+  return best;
+}
+
+std::optional<Placement> Placer::FindMapped(size_t bytes) const {
+  const std::optional<Placement> enclosed = SmallestIn(map_.enclosed(), bytes);
+  if (enclosed.has_value() && enclosed->first->bytes == bytes) return enclosed;
+  if (map_.open().size() == 0) return enclosed;
+  size_t stretch = 0;
+  const std::optional<Placement> open = InOpen(bytes, stretch);
+  if (!open.has_value()) return enclosed;
+  if (!enclosed.has_value()) return open;
+  return enclosed->first->bytes <= stretch ? enclosed : open;
+}
+
+std::optional<Placement> Placer::FindAt(DeviceAddress address,
+                                        size_t bytes) const {
+  Range* const range = map_.CachedAt(address);
+  if (range == nullptr || bytes > range->end() - address) return std::nullopt;
+  return Measure(range, range, address, bytes);
+}
+
+// The part of [begin, end) that a block of this slack may take, if it fits.
+std::optional<DeviceAddress> Placer::Fit(DeviceAddress begin, DeviceAddress end,
+                                         size_t bytes) const {
+  if (begin >= end) return std::nullopt;
+  const DeviceAddress address = Up(begin, Slack(bytes));
+  if (address >= end || bytes > end - address) return std::nullopt;
+  return address;
+}
+
+std::optional<Placement> Placer::FindClear(size_t bytes,
+                                           const Intervals& busy) const {
+  Range* best = nullptr;
+  DeviceAddress best_address = 0;
+  size_t best_bytes = 0;
+  const auto consider = [&](Range* range, DeviceAddress begin,
+                            DeviceAddress end) {
+    const std::optional<DeviceAddress> address = Fit(begin, end, bytes);
+    if (!address.has_value()) return;
+    if (best != nullptr && end - begin >= best_bytes) return;
+    best = range;
+    best_address = *address;
+    best_bytes = end - begin;
+  };
+  const auto look = [&](Range* range) {
+    DeviceAddress clear = range->address;
+    auto next = std::upper_bound(
+        busy.begin(), busy.end(), range->address,
+        [](DeviceAddress at, const Interval& i) { return at < i.end; });
+    for (; next != busy.end() && next->begin < range->end(); ++next) {
+      consider(range, clear, std::max(clear, next->begin));
+      clear = next->end;
+    }
+    consider(range, clear, range->end());
+    return false;
+  };
+  map_.enclosed().Find(bytes, look);
+  map_.open().Find(bytes, look);
+  if (best == nullptr) return std::nullopt;
+  return Measure(best, best, best_address, bytes);
 }
 
 // In the gaps of live chunks, past those that FindMapped looked at.
 std::optional<Placement> Placer::FindInGaps(size_t bytes) const {
-  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
-  auto fit = cached.lower_bound({bytes, 0, nullptr});
-  for (; fit != cached.end(); ++fit) {
-    const std::optional<Placement> found = Within(fit->range, bytes);
-    if (found.has_value() && found->new_chunks == 0) return found;
-  }
+  std::optional<Placement> found;
+  const auto fits = [&](Range* range) {
+    found = Within(range, bytes);
+    return found.has_value() && found->new_chunks == 0;
+  };
+  if (map_.enclosed().Find(bytes, fits) != nullptr) return found;
+  if (map_.open().Find(bytes, fits) != nullptr) return found;
   return std::nullopt;
 }
 
 void Placer::ConsiderLikely(size_t bytes, Choice& choice) const {
-  const AddressMap::SizeIndex& cached = map_.by_size(RangeState::kCached);
-  auto largest = cached.rbegin();
-  for (int i = 0; i < kLikely && largest != cached.rend(); ++i, ++largest) {
-    choice.Consider(FromStart(largest->range, bytes));
-    choice.Consider(FromEnd(largest->range, bytes));
+  for (const SizeIndex* index : {&map_.enclosed(), &map_.open()}) {
+    int seen = 0;
+    index->FindFromLargest([&](Range* range) {
+      choice.Consider(FromStart(range, bytes));
+      choice.Consider(FromEnd(range, bytes));
+      return ++seen == kLikely;
+    });
   }
   // With the halves of live chunks at both ends a stretch can hold nearly two
   // chunks more than are unmapped in it.
-  const size_t margin = 2 * chunk_;
-  const AddressMap::SizeIndex& unmapped = map_.by_size(RangeState::kUnmapped);
-  auto fit =
-      unmapped.lower_bound({bytes - std::min(bytes, margin), 0, nullptr});
-  for (int i = 0; i < kLikely && fit != unmapped.end(); ++i, ++fit) {
-    Range* const range = fit->range;
+  const size_t margin = 2 * chunk_.bytes();
+  int seen = 0;
+  map_.unmapped().Find(bytes - std::min(bytes, margin), [&](Range* range) {
     choice.Consider(FromStart(range, bytes));
     // Better, if it may: share a chunk with a live neighbour.
     if (range->previous->free()) {
       choice.Consider(FromStart(range->previous, bytes));
     }
     if (range->next->free()) choice.Consider(FromEnd(range->next, bytes));
-  }
+    return ++seen == kLikely;
+  });
 }
 
 std::optional<Placement> Placer::FindAny(size_t bytes,
                                          size_t max_new_chunks) const {
   // All but the two ends of a block lie in chunks of its own.
-  const size_t chunks = RoundUp(bytes, chunk_) / chunk_;
+  const size_t chunks = chunk_.Count(chunk_.Up(bytes));
   if (max_new_chunks + 2 < chunks) return std::nullopt;
   if (max_new_chunks == 0) return FindInGaps(bytes);
   Choice choice(max_new_chunks);

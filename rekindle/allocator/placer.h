@@ -4,6 +4,7 @@
 
 #include <cstddef>
 #include <optional>
+#include <vector>
 
 #include "rekindle/allocator/address_map.h"
 
@@ -19,6 +20,13 @@ struct Placement {
   // Chunks it touches that no live block touched: what it costs in memory.
   size_t new_chunks = 0;
 };
+
+// Stretches of addresses, ordered and apart.
+struct Interval {
+  DeviceAddress begin = 0;
+  DeviceAddress end = 0;
+};
+using Intervals = std::vector<Interval>;
 
 // Proposes placements; changes nothing. Two rules bound the memory under a
 // block, whatever becomes of its neighbours:
@@ -36,11 +44,20 @@ class Placer {
  public:
   // REQUIRES: tight_limit >= the chunk size. `map` outlives the placer.
   Placer(const AddressMap& map, size_t tight_limit)
-      : map_(map), chunk_(map.chunk_bytes()), tight_limit_(tight_limit) {}
+      : map_(map), chunk_(map.chunk()), tight_limit_(tight_limit) {}
 
-  // The best fit that needs no device call: in memory that is mapped.
+  // The best fit that needs no device call: in memory that is mapped. Memory
+  // next to unmapped addresses counts as large as it could become.
   // Cost: O(log n).
   std::optional<Placement> FindMapped(size_t bytes) const;
+
+  // At this very address, if all of it is free and mapped. Cost: O(log n).
+  // REQUIRES: a block of this size may begin there; one did before.
+  std::optional<Placement> FindAt(DeviceAddress address, size_t bytes) const;
+
+  // In memory that is mapped, clear of `busy`: the part that it fits best.
+  // Cost: O(n).
+  std::optional<Placement> FindClear(size_t bytes, const Intervals& busy) const;
 
   // The placement with the fewest unmapped chunks, then the fewest new ones,
   // among the likely ones, that takes at most `max_new_chunks`. If none of them
@@ -64,16 +81,22 @@ class Placer {
 
   Placement Measure(Range* first, const Range* last, DeviceAddress address,
                     size_t bytes) const;
+  static size_t Stretch(const Range& range);
+  std::optional<Placement> SmallestIn(const SizeIndex& index,
+                                      size_t bytes) const;
+  std::optional<Placement> InOpen(size_t bytes, size_t& size) const;
   std::optional<Placement> Within(Range* range, size_t bytes) const;
   std::optional<Placement> At(Range* range, DeviceAddress address,
                               size_t bytes) const;
   std::optional<Placement> FromStart(Range* range, size_t bytes) const;
   std::optional<Placement> FromEnd(Range* range, size_t bytes) const;
+  std::optional<DeviceAddress> Fit(DeviceAddress begin, DeviceAddress end,
+                                   size_t bytes) const;
   std::optional<Placement> FindInGaps(size_t bytes) const;
   void ConsiderLikely(size_t bytes, Choice& choice) const;
 
   const AddressMap& map_;
-  const size_t chunk_;
+  const ChunkGrid chunk_;
   const size_t tight_limit_;
 };
 

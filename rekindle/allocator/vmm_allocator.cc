@@ -68,39 +68,55 @@ absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes) {
   if (IsSmall(bytes)) {
     RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot, slabs_.Allocate(bytes));
     if (slot.page != nullptr) {
-      return Register(slot.address, {bytes, nullptr, slot.page});
+      small_.emplace(slot.address, SmallBlock{bytes, slot.page});
+      return Register({slot.address, bytes, 0});
     }
   }
   RK_ASSIGN_OR_RETURN(Range* const range,
                       arena_.Allocate(RoundUp(bytes, Arena::kAlignment)));
   if (range == nullptr) return std::nullopt;
-  return Register(range->address, {bytes, range, nullptr});
+  range->requested = bytes;
+  return Register({range->address, bytes, reinterpret_cast<uintptr_t>(range)});
 }
 
-std::optional<Block> VmmAllocator::Register(DeviceAddress address,
-                                            const LiveBlock& live) {
-  live_.emplace(address, live);
-  requested_bytes_ += live.bytes;
+std::optional<Block> VmmAllocator::Register(Block block) {
+  requested_bytes_ += block.bytes;
+  ++live_blocks_;
   ++allocations_;
-  device_.MarkUsed(address, live.bytes);
-  return Block{address, live.bytes};
+  device_.MarkUsed(block.address, block.bytes);
+  return block;
 }
 
 void VmmAllocator::Free(Block block) {
   if (block.bytes == 0) return;
-  const auto found = live_.find(block.address);
-  RK_CHECK(found != live_.end() && found->second.bytes == block.bytes,
-           "a live block of this allocator, unchanged");
-  const LiveBlock live = found->second;
-  live_.erase(found);
-  requested_bytes_ -= block.bytes;
-  if (live.page != nullptr) {
-    device_.MarkFree(block.address, slabs_.SlotBytes(block.bytes));
-    slabs_.Free({live.page, block.address});
+  if (block.handle == 0) {
+    FreeSmall(block);
   } else {
-    device_.MarkFree(block.address, live.range->bytes);
-    arena_.Free(live.range);
+    FreeRange(block);
   }
+  requested_bytes_ -= block.bytes;
+  --live_blocks_;
+}
+
+void VmmAllocator::FreeSmall(Block block) {
+  const auto found = small_.find(block.address);
+  RK_CHECK(found != small_.end() && found->second.bytes == block.bytes,
+           "a live block of this allocator, unchanged");
+  SlabPage* const page = found->second.page;
+  small_.erase(found);
+  device_.MarkFree(block.address, slabs_.SlotBytes(block.bytes));
+  slabs_.Free({page, block.address});
+}
+
+void VmmAllocator::FreeRange(Block block) {
+  Range* const range = reinterpret_cast<Range*>(block.handle);
+  RK_CHECK(range->state == RangeState::kLive &&
+               range->address == block.address &&
+               range->requested == block.bytes,
+           "a live block of this allocator, unchanged");
+  range->requested = 0;
+  device_.MarkFree(block.address, range->bytes);
+  arena_.Free(range);
 }
 
 size_t VmmAllocator::WorstCaseBytes(size_t bytes) const {
@@ -123,7 +139,7 @@ AllocatorStats VmmAllocator::stats() const {
   stats.live_physical_bytes = arena_.live_physical_bytes();
   stats.physical_bytes = ledger_.used();
   stats.peak_physical_bytes = ledger_.peak();
-  stats.live_blocks = static_cast<int64_t>(live_.size());
+  stats.live_blocks = live_blocks_;
   stats.allocations = allocations_;
   stats.vmm_calls = arena_.vmm_calls();
   stats.refusals = arena_.refusals();
@@ -134,16 +150,14 @@ void VmmAllocator::CheckInvariants() const {
   arena_.CheckInvariants();
   slabs_.CheckInvariants();
   size_t requested = 0;
-  for (const auto& [address, live] : live_) {
-    requested += live.bytes;
-    RK_CHECK((live.range == nullptr) != (live.page == nullptr),
-             "a block is a range or a slot");
-    if (live.range == nullptr) continue;
-    RK_CHECK(live.range->address == address &&
-                 live.range->state == RangeState::kLive &&
-                 live.range->bytes >= live.bytes,
-             "a block stands on a live range");
-  }
+  auto blocks = static_cast<int64_t>(small_.size());
+  for (const auto& [address, small] : small_) requested += small.bytes;
+  arena_.VisitLive([&](const Range& range) {
+    requested += range.requested;
+    blocks += range.requested > 0 ? 1 : 0;
+    RK_CHECK(range.requested <= range.bytes, "a block lies in its range");
+  });
+  RK_CHECK(blocks == live_blocks_, "blocks are counted");
   RK_CHECK(requested == requested_bytes_, "requested bytes are counted");
   RK_CHECK(ledger_.used() <= ledger_.budget() ||
                ledger_.used() >= arena_.live_physical_bytes(),

@@ -52,7 +52,7 @@ struct VmmAllocatorOptions {
 //
 // Physical memory is what the device was asked for: at no moment is it above
 // the budget that was in force when it was created.
-// Thread-compatible. Cost of a hit: two ordered sets and a hash table.
+// Thread-compatible. Cost of a hit: a few dozen memory accesses.
 class VmmAllocator : public Allocator {
  public:
   // `device` must outlive the allocator.
@@ -77,23 +77,25 @@ class VmmAllocator : public Allocator {
   void CheckInvariants() const override;
 
  private:
-  // What stands behind a live block: a slot of `page`, or else `range`.
-  struct LiveBlock {
+  // A block in a slot. Of the others the handle is the Range*.
+  struct SmallBlock {
     size_t bytes = 0;
-    Range* range = nullptr;
     SlabPage* page = nullptr;
   };
 
   VmmAllocator(Device& device, const VmmAllocatorOptions& options);
 
   bool IsSmall(size_t bytes) const { return bytes <= slabs_.limit(); }
-  std::optional<Block> Register(DeviceAddress address, const LiveBlock& live);
+  std::optional<Block> Register(Block block);
+  void FreeSmall(Block block);
+  void FreeRange(Block block);
 
   Device& device_;
   Ledger ledger_;
   Arena arena_;
   SlabPool slabs_;
-  absl::flat_hash_map<DeviceAddress, LiveBlock> live_;
+  absl::flat_hash_map<DeviceAddress, SmallBlock> small_;
+  int64_t live_blocks_ = 0;
   size_t requested_bytes_ = 0;
   int64_t allocations_ = 0;
 };

@@ -31,6 +31,10 @@ class AddressMapTest : public testing::Test {
     return text;
   }
 
+  static Range* BestFit(const SizeIndex& index, size_t bytes) {
+    return index.Find(bytes, [](Range*) { return true; });
+  }
+
   AddressMap map_{kChunk};
 };
 
@@ -70,7 +74,7 @@ TEST_F(AddressMapTest, LiveNeighboursStayApart) {
   map_.Assign(First()->next, RangeState::kUnmapped);
 }
 
-TEST_F(AddressMapTest, BestFitIsTheSmallestThenTheLowest) {
+TEST_F(AddressMapTest, BestFitIsTheSmallest) {
   Range* const all = map_.Assign(First(), RangeState::kCached);
   // Leaves free ranges of 1024, 512, 1024 and the rest.
   map_.Assign(all, kStart + 1024, 512, RangeState::kLive);
@@ -78,11 +82,11 @@ TEST_F(AddressMapTest, BestFitIsTheSmallestThenTheLowest) {
   Range* const rest = First()->next->next->next->next;
   map_.Assign(rest, kStart + 3584, 512, RangeState::kLive);
   EXPECT_EQ(Text(), "C1024 L512 C512 L512 C1024 L512 C28672 ");
-  EXPECT_EQ(map_.BestFit(RangeState::kCached, 512)->address, kStart + 1536);
-  EXPECT_EQ(map_.BestFit(RangeState::kCached, 1024)->address, kStart);
-  EXPECT_EQ(map_.BestFit(RangeState::kCached, 1536)->bytes, 28672u);
-  EXPECT_EQ(map_.BestFit(RangeState::kCached, 28673), nullptr);
-  EXPECT_EQ(map_.BestFit(RangeState::kUnmapped, 512), nullptr);
+  EXPECT_EQ(BestFit(map_.enclosed(), 512)->address, kStart + 1536);
+  EXPECT_EQ(BestFit(map_.enclosed(), 1024)->bytes, 1024u);
+  EXPECT_EQ(BestFit(map_.enclosed(), 1536)->bytes, 28672u);
+  EXPECT_EQ(BestFit(map_.enclosed(), 28673), nullptr);
+  EXPECT_EQ(BestFit(map_.unmapped(), 512), nullptr);
 }
 
 TEST_F(AddressMapTest, ChunksInCachedRangesAreIdle) {
@@ -96,12 +100,35 @@ TEST_F(AddressMapTest, ChunksInCachedRangesAreIdle) {
   EXPECT_EQ(map_.idle_chunks(), 4u);
 }
 
+TEST_F(AddressMapTest, CachedRangesBesideUnmappedOnesAreOpen) {
+  Range* const cached =
+      map_.Assign(First(), kStart + kChunk, 2 * kChunk, RangeState::kCached);
+  EXPECT_EQ(map_.open().size(), 1u);
+  EXPECT_TRUE(cached->open);
+  map_.Assign(cached->next, RangeState::kLive);
+  EXPECT_TRUE(cached->open);
+  map_.Assign(cached->previous, RangeState::kLive);
+  EXPECT_FALSE(cached->open);
+  EXPECT_EQ(map_.enclosed().size(), 1u);
+  map_.Assign(cached->previous, RangeState::kUnmapped);
+  EXPECT_TRUE(cached->open);
+}
+
+TEST_F(AddressMapTest, CachedRangesAreFoundByAddress) {
+  map_.Assign(First(), kStart + kChunk, 2 * kChunk, RangeState::kCached);
+  map_.IndexByAddress();
+  EXPECT_EQ(map_.CachedAt(kStart), nullptr);
+  EXPECT_EQ(map_.CachedAt(kStart + kChunk), First()->next);
+  EXPECT_EQ(map_.CachedAt(kStart + 3 * kChunk - 1), First()->next);
+  EXPECT_EQ(map_.CachedAt(kStart + 3 * kChunk), nullptr);
+}
+
 TEST_F(AddressMapTest, RegionsStayApart) {
   map_.AddRegion(kStart + 9 * kChunk, kChunk);
   EXPECT_EQ(map_.regions().size(), 2u);
   EXPECT_EQ(Text(), "U32768 ");
-  EXPECT_EQ(map_.BestFit(RangeState::kUnmapped, 1)->bytes, kChunk);
-  EXPECT_EQ(map_.by_size(RangeState::kUnmapped).size(), 2u);
+  EXPECT_EQ(BestFit(map_.unmapped(), 1)->bytes, kChunk);
+  EXPECT_EQ(map_.unmapped().size(), 2u);
 }
 
 using AddressMapDeathTest = AddressMapTest;
@@ -128,6 +155,7 @@ TEST(AddressMapRandomTest, AgreesWithOneStatePerUnit) {
     std::mt19937_64 random(seed);
     AddressMap map(kChunk);
     map.AddRegion(kStart, kUnits * kUnit);
+    if (seed % 2 == 0) map.IndexByAddress();
     std::vector<RangeState> model(kUnits, RangeState::kUnmapped);
     for (int step = 0; step < 3000; ++step) {
       // Any range of the map, found through the model.

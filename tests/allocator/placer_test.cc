@@ -5,6 +5,7 @@
 #include <random>
 #include <set>
 #include <string>
+#include <utility>
 #include <vector>
 
 #include "gtest/gtest.h"
@@ -44,12 +45,26 @@ class Picture {
   int Any(size_t units, size_t max_new_chunks = 100) const {
     return Unit(placer_.FindAny(units * kUnit, max_new_chunks));
   }
+  int At(int unit, size_t units) {
+    map_.IndexByAddress();
+    return Unit(placer_.FindAt(Address(unit), units * kUnit));
+  }
+  int Clear(size_t units, const std::vector<std::pair<int, int>>& busy) const {
+    Intervals intervals;
+    for (const auto& [begin, end] : busy) {
+      intervals.push_back({Address(begin), Address(end)});
+    }
+    return Unit(placer_.FindClear(units * kUnit, intervals));
+  }
   std::optional<Placement> AnyPlacement(size_t units,
                                         size_t max_new_chunks = 100) const {
     return placer_.FindAny(units * kUnit, max_new_chunks);
   }
 
  private:
+  static DeviceAddress Address(int unit) {
+    return kStart + static_cast<size_t>(unit) * kUnit;
+  }
   static int Unit(const std::optional<Placement>& placement) {
     if (!placement.has_value()) return -1;
     return static_cast<int>((placement->address - kStart) / kUnit);
@@ -61,7 +76,7 @@ class Picture {
 
 TEST(PlacerTest, MappedMemoryIsBestFit) {
   const Picture picture("ccccAcccBcAc");
-  EXPECT_EQ(picture.Mapped(1), 9);
+  EXPECT_EQ(picture.Mapped(1), 11) << "of two the last that became free";
   EXPECT_EQ(picture.Mapped(2), 5);
   EXPECT_EQ(picture.Mapped(3), 5);
   EXPECT_EQ(picture.Mapped(4), 0);
@@ -134,7 +149,7 @@ TEST(PlacerTest, TheLimitOfNewChunksIsKept) {
   EXPECT_EQ(picture.Any(12, 3), 12);
   EXPECT_EQ(picture.Any(12, 2), -1);
   EXPECT_EQ(picture.Any(12, 0), -1);
-  EXPECT_EQ(picture.Any(2, 0), 2);
+  EXPECT_EQ(picture.Any(2, 0), 8);
 }
 
 TEST(PlacerTest, NothingFitsWhereNoStretchIsLongEnough) {
@@ -151,6 +166,31 @@ TEST(PlacerTest, TheWorstCaseIsOneChunkMoreAboveTheTightLimit) {
   EXPECT_EQ(placer.MostChunks(8 * kUnit, kUnit), 3u);
   EXPECT_EQ(placer.MostChunks(9 * kUnit, kUnit), 3u);
   EXPECT_EQ(placer.MostChunks(10 * kUnit, kUnit), 4u);
+}
+
+TEST(PlacerTest, MemoryThatCanGrowIsKeptForLast) {
+  // Three units between live blocks, two beside unmapped addresses.
+  EXPECT_EQ(Picture("ABcccBAB....AAcc........").Mapped(2), 2);
+  // The smaller of two stretches that can grow.
+  EXPECT_EQ(Picture("cccc............AAAAcccc....BBBB").Mapped(3), 20);
+}
+
+TEST(PlacerTest, AnAddressIsTakenIfAllOfItIsFree) {
+  Picture picture("AcccccBB....cccc");
+  EXPECT_EQ(picture.At(2, 3), 2);
+  EXPECT_EQ(picture.At(1, 5), 1);
+  EXPECT_EQ(picture.At(1, 6), -1);
+  EXPECT_EQ(picture.At(0, 1), -1);
+  EXPECT_EQ(picture.At(8, 1), -1) << "not mapped";
+}
+
+TEST(PlacerTest, BusyAddressesAreLeftAlone) {
+  const Picture picture("AAAAccccccccccccccccBBBBccccccccAAAA");
+  EXPECT_EQ(picture.Clear(5, {}), 24) << "the part that it fits best";
+  EXPECT_EQ(picture.Clear(5, {{26, 28}}), 4);
+  EXPECT_EQ(picture.Clear(5, {{6, 8}, {26, 28}}), 8);
+  EXPECT_EQ(picture.Clear(5, {{0, 10}, {15, 40}}), 10);
+  EXPECT_EQ(picture.Clear(5, {{6, 8}, {12, 16}, {26, 28}}), -1);
 }
 
 // Every unit is its own stretch of live, cached or unmapped addresses.

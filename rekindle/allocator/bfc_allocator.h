@@ -1,0 +1,113 @@
+// SPDX-License-Identifier: Apache-2.0
+// The baseline to compare with: segments that are split and merged, and whose
+// memory never moves.
+#pragma once
+
+#include <array>
+#include <cstddef>
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <set>
+
+#include "absl/container/btree_map.h"
+#include "absl/container/flat_hash_map.h"
+#include "absl/status/status.h"
+#include "absl/status/statusor.h"
+#include "rekindle/allocator/allocator.h"
+#include "rekindle/allocator/ledger.h"
+#include "rekindle/base/units.h"
+#include "rekindle/device/device.h"
+
+namespace rekindle {
+
+struct BfcAllocatorOptions {
+  size_t budget = 0;  // the most physical memory, in bytes
+};
+
+// Best fit with coalescing, by the sizes that PyTorch's native CUDA allocator
+// is known for:
+//   * requests are rounded up to 512 bytes;
+//   * those up to 1 MiB come from segments of 2 MiB, in a pool of their own;
+//   * those below 10 MiB from segments of 20 MiB, larger ones from a segment of
+//     their size rounded up to 2 MiB;
+//   * the smallest free piece of the pool that fits is taken, and split if 512
+//     bytes remain (in the pool of large ones: if more than 1 MiB remains);
+//   * free pieces of one segment merge;
+//   * if the budget or the device has no room for a new segment, all segments
+//     without a live block go back to the device, and it is tried once more.
+// A segment is one reservation with one chunk behind it, as cudaMalloc would
+// give it. Thread-compatible.
+class BfcAllocator : public Allocator {
+ public:
+  // `device` must outlive the allocator.
+  static absl::StatusOr<std::unique_ptr<BfcAllocator>> Create(
+      Device& device, const BfcAllocatorOptions& options);
+
+  // Gives everything back to the device, memory of live blocks too.
+  ~BfcAllocator() override;
+
+  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
+  void Free(Block block) override;
+
+  // Its segment. No promise that such a block can be had follows from this:
+  // free pieces of many segments do not make one.
+  size_t WorstCaseBytes(size_t bytes) const override;
+
+  absl::Status SetBudget(size_t bytes) override;
+  absl::Status Trim() override;
+  AllocatorStats stats() const override;
+  void CheckInvariants() const override;
+
+ private:
+  struct Segment {
+    DeviceAddress address = 0;
+    size_t bytes = 0;
+    ChunkId chunk;
+    int pool = 0;
+    size_t live_pieces = 0;
+  };
+
+  // A part of a segment, linked to its neighbours there.
+  struct Piece {
+    DeviceAddress address = 0;
+    size_t bytes = 0;
+    size_t requested = 0;  // 0: free
+    Segment* segment = nullptr;
+    Piece* previous = nullptr;
+    Piece* next = nullptr;
+  };
+  struct BySize {
+    bool operator()(const Piece* a, const Piece* b) const {
+      if (a->bytes != b->bytes) return a->bytes < b->bytes;
+      return a->address < b->address;
+    }
+  };
+  using Pool = std::set<Piece*, BySize>;
+
+  BfcAllocator(Device& device, size_t budget)
+      : device_(device), ledger_(budget) {}
+
+  size_t SegmentBytes(size_t bytes) const;
+  Piece* TakeBestFit(int pool, size_t bytes);
+  absl::StatusOr<bool> AddSegment(int pool, size_t bytes);
+  absl::Status BackSegment(Segment& segment);
+  void Split(Piece* piece, size_t bytes);
+  Piece* Merge(Piece* left, Piece* right);
+  absl::Status ReleaseSegment(Piece* piece);
+  absl::Status ReleaseFreeSegments();
+
+  Device& device_;
+  Ledger ledger_;
+  std::array<Pool, 2> pools_;  // free pieces of small and of large segments
+  absl::btree_map<DeviceAddress, std::unique_ptr<Segment>> segments_;
+  absl::flat_hash_map<DeviceAddress, Piece*> live_;
+  size_t requested_bytes_ = 0;
+  size_t reserved_bytes_ = 0;
+  size_t live_physical_bytes_ = 0;
+  int64_t allocations_ = 0;
+  int64_t vmm_calls_ = 0;
+  int64_t refusals_ = 0;
+};
+
+}  // namespace rekindle

@@ -1,0 +1,46 @@
+// SPDX-License-Identifier: Apache-2.0
+// rekindle: one program, a subcommand for each kind of work.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <map>
+#include <utility>
+
+#include "tools/rekindle/command.h"
+
+namespace rekindle::tools {
+namespace {
+
+struct Entry {
+  const char* name;
+  const char* about;
+  Run (*add)(CLI::App& app);
+};
+
+constexpr Entry kEntries[] = {
+    {"replay", "Replay allocation traces under a budget", &AddReplay},
+};
+
+int Main(int argc, char** argv) {
+  CLI::App app("Training under a hard memory budget: tools.", "rekindle");
+  app.require_subcommand(1);
+  std::map<const CLI::App*, Run> runs;
+  for (const Entry& entry : kEntries) {
+    CLI::App* const command = app.add_subcommand(entry.name, entry.about);
+    runs[command] = entry.add(*command);
+  }
+  try {
+    app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return kDone;
+  } catch (const CLI::ParseError& error) {
+    std::fprintf(stderr, "rekindle: %s (see --help)\n", error.what());
+    return kBadInput;
+  }
+  return runs.at(app.get_subcommands().front())();
+}
+
+}  // namespace
+}  // namespace rekindle::tools
+
+int main(int argc, char** argv) { return rekindle::tools::Main(argc, argv); }

@@ -1,0 +1,119 @@
+// SPDX-License-Identifier: Apache-2.0
+// rekindle replay: allocation traces under a budget.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "absl/strings/str_cat.h"
+#include "rekindle/base/status_macros.h"
+#include "rekindle/base/units.h"
+#include "rekindle/trace/allocation_trace.h"
+#include "tools/rekindle/allocation_replay.h"
+#include "tools/rekindle/budget_flag.h"
+#include "tools/rekindle/command.h"
+#include "tools/rekindle/progress.h"
+#include "tools/rekindle/replay_report.h"
+
+namespace rekindle::tools {
+namespace {
+
+struct Flags {
+  std::vector<std::string> traces;
+  std::string budget = "1.01";
+  std::string granularity = "2MiB";
+  int passes = 2;
+  std::string allocator = "vmm";
+  bool json = false;
+};
+
+absl::Status InFlag(absl::string_view flag, const absl::Status& status) {
+  return absl::InvalidArgumentError(
+      absl::StrCat("rekindle: ", flag, ": ", status.message()));
+}
+
+absl::StatusOr<std::vector<AllocationTrace>> ReadTraces(
+    const std::vector<std::string>& paths) {
+  std::vector<AllocationTrace> traces;
+  for (const std::string& path : paths) {
+    RK_ASSIGN_OR_RETURN(AllocationTrace trace, ReadAllocationTrace(path));
+    traces.push_back(std::move(trace));
+  }
+  return traces;
+}
+
+absl::StatusOr<std::vector<ReplayedTrace>> ReplayAll(
+    const std::vector<AllocationTrace>& traces, const BudgetFlag& budget,
+    ReplayOptions options) {
+  Progress progress;
+  std::vector<ReplayedTrace> replays;
+  for (const AllocationTrace& trace : traces) {
+    progress.Show(absl::StrCat("replaying ", trace.name));
+    options.budget = budget.Bytes(trace.peak_live_bytes);
+    const absl::StatusOr<ReplayResult> result = Replay(trace, options);
+    if (!result.ok()) return InFlag(trace.name, result.status());
+    replays.push_back({&trace, options.budget, *result});
+  }
+  return replays;
+}
+
+absl::StatusOr<int> RunReplay(const Flags& flags) {
+  const auto budget = BudgetFlag::Parse(flags.budget);
+  if (!budget.ok()) return InFlag("--budget", budget.status());
+  const auto granularity = ParseBytes(flags.granularity);
+  if (!granularity.ok()) return InFlag("--granularity", granularity.status());
+  RK_ASSIGN_OR_RETURN(const std::vector<AllocationTrace> traces,
+                      ReadTraces(flags.traces));
+  ReplayOptions options;
+  options.granularity = *granularity;
+  options.passes = flags.passes;
+  options.allocator =
+      flags.allocator == "bfc" ? ReplayAllocator::kBfc : ReplayAllocator::kVmm;
+  RK_ASSIGN_OR_RETURN(const std::vector<ReplayedTrace> replays,
+                      ReplayAll(traces, *budget, options));
+  const std::string report =
+      flags.json ? ReplayJson(replays) : ReplayTable(replays);
+  std::fputs(report.c_str(), stdout);
+  int exit_status = kDone;
+  for (const ReplayedTrace& replay : replays) {
+    if (replay.result.completed()) continue;
+    std::fprintf(stderr, "rekindle: %s: %s\n", replay.trace->name.c_str(),
+                 replay.result.failure.c_str());
+    exit_status = kFailed;
+  }
+  return exit_status;
+}
+
+}  // namespace
+
+Run AddReplay(CLI::App& app) {
+  const auto flags = std::make_shared<Flags>();
+  app.add_option("traces", flags->traces, "CSV files, plain or gzip")
+      ->required();
+  app.add_option("--budget", flags->budget,
+                 "Physical memory: a fraction of the peak of live bytes, or "
+                 "bytes with a unit")
+      ->capture_default_str();
+  app.add_option("--granularity", flags->granularity,
+                 "Size of the device's chunks, a power of two")
+      ->capture_default_str();
+  app.add_option("--passes", flags->passes,
+                 "Times the trace is run on the same allocator")
+      ->check(CLI::Range(1, 1000000))
+      ->capture_default_str();
+  app.add_option("--allocator", flags->allocator, "vmm or bfc")
+      ->check(CLI::IsMember({"vmm", "bfc"}))
+      ->capture_default_str();
+  app.add_flag("--json", flags->json, "Print one JSON document");
+  return [flags] {
+    const absl::StatusOr<int> status = RunReplay(*flags);
+    if (status.ok()) return *status;
+    const absl::string_view message = status.status().message();
+    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()),
+                 message.data());
+    return kBadInput;
+  };
+}
+
+}  // namespace rekindle::tools
