@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -13,6 +14,7 @@
 #include "rekindle/allocator/chunk_table.h"
 #include "rekindle/allocator/ledger.h"
 #include "rekindle/allocator/placer.h"
+#include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -69,6 +71,9 @@ class Arena {
 
   // The most memory that can lie under a range of `bytes`.
   size_t WorstCaseBytes(size_t bytes) const;
+
+  // Its live blocks have no requested_bytes yet: whoever uses them knows.
+  std::vector<SegmentSnapshot> Snapshot() const;
 
   // Aborts unless all bookkeeping agrees. Slow; for tests.
   void CheckInvariants() const;

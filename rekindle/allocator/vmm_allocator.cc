@@ -130,6 +130,24 @@ AllocatorStats VmmAllocator::stats() const {
   return stats;
 }
 
+std::vector<SegmentSnapshot> VmmAllocator::Snapshot() const {
+  std::vector<SegmentSnapshot> segments = arena_.Snapshot();
+  for (SegmentSnapshot& segment : segments) {
+    std::vector<BlockSnapshot> blocks;
+    for (const BlockSnapshot& block : segment.blocks) {
+      const std::vector<BlockSnapshot> slots = slabs_.Snapshot(block.address);
+      blocks.insert(blocks.end(), slots.begin(), slots.end());
+      if (slots.empty()) blocks.push_back(block);
+    }
+    for (BlockSnapshot& block : blocks) {
+      if (!block.live) continue;
+      block.requested_bytes = live_.at(block.address).bytes;
+    }
+    segment.blocks = std::move(blocks);
+  }
+  return segments;
+}
+
 void VmmAllocator::CheckInvariants() const {
   arena_.CheckInvariants();
   slabs_.CheckInvariants();

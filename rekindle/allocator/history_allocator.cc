@@ -1,0 +1,32 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/allocator/history_allocator.h"
+
+#include "absl/time/clock.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+
+absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes) {
+  RK_ASSIGN_OR_RETURN(const std::optional<Block> block,
+                      allocator_->Allocate(bytes));
+  if (block.has_value()) {
+    Remember(MemoryEvent::Action::kAllocate, *block);
+  } else {
+    Remember(MemoryEvent::Action::kOutOfMemory, {0, bytes});
+  }
+  return block;
+}
+
+void HistoryAllocator::Free(Block block) {
+  allocator_->Free(block);
+  Remember(MemoryEvent::Action::kFree, block);
+}
+
+void HistoryAllocator::Remember(MemoryEvent::Action action, Block block) {
+  if (block.bytes == 0 || capacity_ == 0) return;
+  if (events_.size() == capacity_) events_.pop_front();
+  events_.push_back({action, block.address, block.bytes,
+                     absl::GetCurrentTimeNanos() / 1000, frame_});
+}
+
+}  // namespace rekindle
