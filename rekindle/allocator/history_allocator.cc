@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rekindle/allocator/history_allocator.h"
 
+#include <algorithm>
+
 #include "absl/time/clock.h"
 #include "rekindle/base/status_macros.h"
 
@@ -25,7 +27,13 @@ void HistoryAllocator::Free(Block block) {
 void HistoryAllocator::Remember(MemoryEvent::Action action, Block block) {
   if (block.bytes == 0 || capacity_ == 0) return;
   if (events_.size() == capacity_) events_.pop_front();
-  events_.push_back({action, block.address, block.bytes,
+  size_t free_bytes = 0;
+  if (action == MemoryEvent::Action::kOutOfMemory) {
+    const AllocatorStats stats = allocator_->stats();
+    free_bytes =
+        stats.budget - std::min(stats.budget, stats.live_physical_bytes);
+  }
+  events_.push_back({action, block.address, block.bytes, free_bytes,
                      absl::GetCurrentTimeNanos() / 1000, frame_});
 }
 

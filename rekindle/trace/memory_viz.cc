@@ -54,7 +54,9 @@ Json SegmentJson(const SegmentSnapshot& segment,
 }
 
 Json EventJson(const MemoryEvent& event, const char* action) {
-  return {{"action", action},         {"addr", event.address},
+  const bool oom = event.action == MemoryEvent::Action::kOutOfMemory;
+  const size_t subject = oom ? event.free_bytes : event.address;
+  return {{"action", action},         {oom ? "device_free" : "addr", subject},
           {"size", event.bytes},      {"stream", 0},
           {"time_us", event.time_us}, {"frames", FramesJson(&event.frame)}};
 }

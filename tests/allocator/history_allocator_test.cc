@@ -43,6 +43,7 @@ TEST_F(HistoryAllocatorTest, RemembersWhoDidWhat) {
   EXPECT_EQ(events[0].frame.name, "forward");
   EXPECT_EQ(events[1].action, Action::kOutOfMemory);
   EXPECT_EQ(events[1].bytes, kMiB);
+  EXPECT_EQ(events[1].free_bytes, 128 * kKiB);
   EXPECT_EQ(events[2].action, Action::kFree);
   EXPECT_EQ(events[2].address, block.address);
   EXPECT_EQ(events[2].frame.name, "backward");

@@ -78,7 +78,7 @@ void CheckEvent(const Json& event, uint64_t& time) {
       "segment_alloc", "segment_free",   "segment_map",
       "segment_unmap", "snapshot",       "oom"};
   Require(kActions.count(Text(event, "action")) == 1, "action");
-  Number(event, "addr");
+  Number(event, Text(event, "action") == "oom" ? "device_free" : "addr");
   Number(event, "size");
   Number(event, "stream");
   Require(Number(event, "time_us") >= time, "events in the order of time");

@@ -17,9 +17,10 @@ MemorySnapshot Example() {
       {0x80000, 2048, {{0x80000, 2048, 2048, true}}}};
   snapshot.frames[0x10000] = {"fc/weight", "train.cc", 12};
   using Action = MemoryEvent::Action;
-  snapshot.events = {{Action::kAllocate, 0x10000, 1000, 5, {"fc", "a.cc", 1}},
-                     {Action::kFree, 0x10000, 1000, 7, {"fc", "a.cc", 2}},
-                     {Action::kOutOfMemory, 0, 1 << 20, 9, {"fc", "a.cc", 3}}};
+  snapshot.events = {
+      {Action::kAllocate, 0x10000, 1000, 0, 5, {"fc", "a.cc", 1}},
+      {Action::kFree, 0x10000, 1000, 0, 7, {"fc", "a.cc", 2}},
+      {Action::kOutOfMemory, 0, 1 << 20, 77, 9, {"fc", "a.cc", 3}}};
   return snapshot;
 }
 
@@ -46,6 +47,7 @@ TEST(MemoryVizTest, AFreeIsARequestAndACompletion) {
   EXPECT_EQ(trace[2]["action"], "free_completed");
   EXPECT_EQ(trace[2]["frames"][0]["line"], 2);
   EXPECT_EQ(trace[3]["action"], "oom");
+  EXPECT_EQ(trace[3]["device_free"], 77);
 }
 
 TEST(MemoryVizTest, TheCheckerSeesWhatIsWrong) {
