@@ -6,9 +6,11 @@
 #include <cstddef>
 #include <cstdint>
 #include <optional>
+#include <vector>
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -68,6 +70,9 @@ class Allocator {
   virtual absl::Status Trim() = 0;
 
   virtual AllocatorStats stats() const = 0;
+
+  // All memory behind addresses and what lies in it, by address.
+  virtual std::vector<SegmentSnapshot> Snapshot() const = 0;
 
   // Aborts with a description unless all bookkeeping agrees. Slow; for tests.
   virtual void CheckInvariants() const = 0;

@@ -298,6 +298,28 @@ absl::Status Arena::UnmapIdle(size_t count) {
   return absl::OkStatus();
 }
 
+std::vector<SegmentSnapshot> Arena::Snapshot() const {
+  std::vector<SegmentSnapshot> segments;
+  for (const Range* region : map_.regions()) {
+    bool within = false;
+    for (const Range* range = region->next; range->next != nullptr;
+         range = range->next) {
+      const bool mapped = range->state != RangeState::kUnmapped;
+      if (mapped && !within) segments.push_back({range->address, 0, {}});
+      within = mapped;
+      if (!mapped) continue;
+      segments.back().bytes += range->bytes;
+      segments.back().blocks.push_back(
+          {range->address, range->bytes, range->requested, !range->free()});
+    }
+  }
+  std::sort(segments.begin(), segments.end(),
+            [](const SegmentSnapshot& a, const SegmentSnapshot& b) {
+              return a.address < b.address;
+            });
+  return segments;
+}
+
 void Arena::CheckInvariants() const {
   map_.CheckInvariants();
   chunks_.CheckInvariants();

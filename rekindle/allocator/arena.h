@@ -15,6 +15,7 @@
 #include "rekindle/allocator/ledger.h"
 #include "rekindle/allocator/placement_history.h"
 #include "rekindle/allocator/placer.h"
+#include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -87,6 +88,9 @@ class Arena {
       }
     }
   }
+
+  // Live blocks that are pages of slabs have no requested_bytes.
+  std::vector<SegmentSnapshot> Snapshot() const;
 
   // Aborts unless all bookkeeping agrees. Slow; for tests.
   void CheckInvariants() const;

@@ -262,6 +262,23 @@ AllocatorStats BfcAllocator::stats() const {
   return stats;
 }
 
+std::vector<SegmentSnapshot> BfcAllocator::Snapshot() const {
+  absl::btree_map<DeviceAddress, const Piece*> pieces(live_.begin(),
+                                                      live_.end());
+  for (const Pool& pool : pools_) {
+    for (const Piece* piece : pool) pieces.emplace(piece->address, piece);
+  }
+  std::vector<SegmentSnapshot> segments;
+  for (const auto& [address, piece] : pieces) {
+    if (address == piece->segment->address) {
+      segments.push_back({address, piece->segment->bytes, {}});
+    }
+    segments.back().blocks.push_back(
+        {address, piece->bytes, piece->requested, piece->requested > 0});
+  }
+  return segments;
+}
+
 void BfcAllocator::CheckInvariants() const {
   absl::flat_hash_map<const Segment*, size_t> covered;
   size_t requested = 0;

@@ -9,6 +9,7 @@
 #include <memory>
 #include <optional>
 #include <set>
+#include <vector>
 
 #include "absl/container/btree_map.h"
 #include "absl/container/flat_hash_map.h"
@@ -57,6 +58,7 @@ class BfcAllocator : public Allocator {
   absl::Status SetBudget(size_t bytes) override;
   absl::Status Trim() override;
   AllocatorStats stats() const override;
+  std::vector<SegmentSnapshot> Snapshot() const override;
   void CheckInvariants() const override;
 
  private:

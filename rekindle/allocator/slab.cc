@@ -81,6 +81,22 @@ void SlabPool::Free(Slot slot) {
   }
 }
 
+std::vector<BlockSnapshot> SlabPool::Snapshot(DeviceAddress address) const {
+  std::vector<BlockSnapshot> blocks;
+  const auto found = pages_.find(address);
+  if (found == pages_.end()) return blocks;
+  const SlabPage& page = *found->second;
+  const size_t bytes = classes_[page.size_class].bytes;
+  for (size_t slot = 0; slot < page.slots; ++slot) {
+    blocks.push_back({address + slot * bytes, bytes, 0, true});
+  }
+  for (uint32_t slot : page.free_slots) blocks[slot].live = false;
+  const size_t rest = page_bytes_ - page.slots * bytes;
+  if (rest > 0)
+    blocks.push_back({address + page_bytes_ - rest, rest, 0, false});
+  return blocks;
+}
+
 void SlabPool::CheckInvariants() const {
   size_t with_room = 0;
   for (const auto& [address, page] : pages_) {

@@ -10,6 +10,7 @@
 #include "absl/container/btree_map.h"
 #include "absl/status/statusor.h"
 #include "rekindle/allocator/arena.h"
+#include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -51,6 +52,9 @@ class SlabPool {
 
   // Ends a block that Allocate returned.
   void Free(Slot slot);
+
+  // The slots of the page at this address, in order; empty if there is none.
+  std::vector<BlockSnapshot> Snapshot(DeviceAddress page) const;
 
   // Bytes of the slot that a block of `bytes` gets.
   size_t SlotBytes(size_t bytes) const;

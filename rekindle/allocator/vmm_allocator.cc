@@ -146,6 +146,23 @@ AllocatorStats VmmAllocator::stats() const {
   return stats;
 }
 
+std::vector<SegmentSnapshot> VmmAllocator::Snapshot() const {
+  std::vector<SegmentSnapshot> segments = arena_.Snapshot();
+  for (SegmentSnapshot& segment : segments) {
+    std::vector<BlockSnapshot> blocks;
+    for (const BlockSnapshot& block : segment.blocks) {
+      std::vector<BlockSnapshot> slots = slabs_.Snapshot(block.address);
+      if (slots.empty()) blocks.push_back(block);
+      for (BlockSnapshot& slot : slots) {
+        if (slot.live) slot.requested_bytes = small_.at(slot.address).bytes;
+        blocks.push_back(slot);
+      }
+    }
+    segment.blocks = std::move(blocks);
+  }
+  return segments;
+}
+
 void VmmAllocator::CheckInvariants() const {
   arena_.CheckInvariants();
   slabs_.CheckInvariants();

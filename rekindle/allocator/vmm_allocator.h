@@ -6,6 +6,7 @@
 #include <cstdint>
 #include <memory>
 #include <optional>
+#include <vector>
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
@@ -74,6 +75,7 @@ class VmmAllocator : public Allocator {
   absl::Status SetBudget(size_t bytes) override;
   absl::Status Trim() override;
   AllocatorStats stats() const override;
+  std::vector<SegmentSnapshot> Snapshot() const override;
   void CheckInvariants() const override;
 
  private:

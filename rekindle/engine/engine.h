@@ -54,7 +54,8 @@ struct StorageInfo {
   int references = 0;
   int pins = 0;
   StorageId id;
-  bool adopted = false;  // see AdoptConstant
+  bool adopted = false;       // see AdoptConstant
+  DeviceAddress address = 0;  // while it is resident and nothing runs
 };
 
 // Thread-compatible. Work is put on the device's default stream in the order

@@ -372,7 +372,7 @@ std::vector<StorageInfo> Engine::Impl::Storages() const {
     infos.push_back({*storage->label, storage->kind, storage->bytes,
                      storage->resident(), storage->constant(),
                      storage->references, storage->pins, storage->id,
-                     storage->holding.release != nullptr});
+                     storage->holding.release != nullptr, storage->address()});
   }
   return infos;
 }

@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<StorageId>> Core::RunCall(
   if (!call.ok()) return Named(label, call.status());
 
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, label);
   for (const Variable* input : call->inputs) {
     RK_RETURN_IF_ERROR(Named(label, RefuseWritten(*input)));
   }

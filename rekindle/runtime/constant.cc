@@ -21,7 +21,7 @@ absl::StatusOr<StorageId> Core::AddConstant(const Spec& spec, const void* host,
   RK_RETURN_IF_ERROR(Named(label, RefuseInKernel()));
   RK_RETURN_IF_ERROR(Named(label, spec.Validate()));
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, label);
   absl::StatusOr<StorageId> storage;
   do {
     kernel_failed_ = false;

@@ -15,6 +15,8 @@
 #include "rekindle/runtime/named_error.h"
 #include "rekindle/runtime/oom_snapshot.h"
 #include "rekindle/runtime/open_device.h"
+#include "rekindle/runtime/write_file.h"
+#include "rekindle/trace/memory_viz.h"
 
 namespace rekindle::internal {
 namespace {
@@ -32,9 +34,18 @@ size_t LimitToDevice(size_t budget, const Device& device, const Log& log) {
   return total;
 }
 
+Frame FrameOf(const Label& label) {
+  return {label.name, label.file, label.line};
+}
+
 }  // namespace
 
 Core::Section::Section(Core& core) : core_(core) { core.gate_.Enter(); }
+
+Core::Section::Section(Core& core, const Label& label) : Section(core) {
+  if (core.history_ == nullptr) return;
+  core.history_->SetFrame(FrameOf(label));
+}
 
 Core::Section::~Section() {
   core_.EndLate();
@@ -69,18 +80,27 @@ absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
                         policy->name()));
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Allocator> allocator,
                       VmmAllocator::Create(*device, allocator_options));
+  HistoryAllocator* history = nullptr;
+  if (options.memory_events > 0) {
+    auto keeper = std::make_unique<HistoryAllocator>(std::move(allocator),
+                                                     options.memory_events);
+    history = keeper.get();
+    allocator = std::move(keeper);
+  }
   return std::shared_ptr<Core>(new Core(std::move(options), std::move(device),
-                                        std::move(allocator),
+                                        std::move(allocator), history,
                                         std::move(policy)));
 }
 
 Core::Core(RuntimeOptions options, std::shared_ptr<Device> device,
-           std::unique_ptr<Allocator> allocator, std::unique_ptr<Policy> policy)
+           std::unique_ptr<Allocator> allocator, HistoryAllocator* history,
+           std::unique_ptr<Policy> policy)
     : options_(std::move(options)),
       log_(static_cast<LogLevel>(options_.log_level)),
       device_(std::move(device)),
       counting_(dynamic_cast<CountingDevice*>(device_.get())),
       allocator_(std::move(allocator)),
+      history_(history),
       engine_(std::make_unique<RecordingEngine>(
           std::make_unique<Engine>(*device_, *allocator_, std::move(policy)),
           options_.record_steps)) {}
@@ -98,7 +118,7 @@ absl::Status Core::BeginStep(Site site) {
   RK_RETURN_IF_ERROR(RefuseInKernel());
   const Label label = MakeLabel("begin step", site);
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, label);
   const absl::Status first = TakeFirstError();
   if (!first.ok()) engine_->DiscardStep();
   absl::Status status;
@@ -135,6 +155,21 @@ RuntimeStats Core::Stats() {
   stats.device_calls = device_->counters();
   stats.steps = steps_;
   return stats;
+}
+
+absl::Status Core::WriteMemorySnapshot(const std::string& path) {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  MemorySnapshot snapshot;
+  {
+    Section section(*this);
+    snapshot.segments = allocator_->Snapshot();
+    for (const StorageInfo& storage : engine_->engine().Storages()) {
+      if (!storage.resident || storage.adopted) continue;
+      snapshot.frames[storage.address] = FrameOf(storage.label);
+    }
+    if (history_ != nullptr) snapshot.events = history_->events();
+  }
+  return WriteFile(path, ToMemoryViz(snapshot));
 }
 
 absl::StatusOr<size_t> Core::MinimumBudget() {

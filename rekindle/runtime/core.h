@@ -19,6 +19,7 @@
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
+#include "rekindle/allocator/history_allocator.h"
 #include "rekindle/base/log.h"
 #include "rekindle/base/mutex.h"
 #include "rekindle/device/counting/counting_device.h"
@@ -57,6 +58,7 @@ class Core : public std::enable_shared_from_this<Core> {
   absl::Status BeginStep(Site site);
   absl::Status SetBudget(size_t bytes);
   RuntimeStats Stats();
+  absl::Status WriteMemorySnapshot(const std::string& path);
   absl::StatusOr<size_t> MinimumBudget();
   void CheckInvariants();
 
@@ -101,7 +103,8 @@ class Core : public std::enable_shared_from_this<Core> {
   };
 
   Core(RuntimeOptions options, std::shared_ptr<Device> device,
-       std::unique_ptr<Allocator> allocator, std::unique_ptr<Policy> policy);
+       std::unique_ptr<Allocator> allocator, HistoryAllocator* history,
+       std::unique_ptr<Policy> policy);
 
   // FailedPrecondition on a thread that is running a kernel.
   absl::Status RefuseInKernel() const;
@@ -189,6 +192,8 @@ class Core : public std::enable_shared_from_this<Core> {
 
   mutable Gate gate_;
   const std::unique_ptr<Allocator> allocator_ ABSL_PT_GUARDED_BY(gate_);
+  // allocator_, if it keeps events.
+  HistoryAllocator* const history_ ABSL_PT_GUARDED_BY(gate_);
   std::vector<Late> late_ ABSL_GUARDED_BY(gate_);
   std::vector<std::function<void()>> late_deleters_ ABSL_GUARDED_BY(gate_);
   std::map<std::thread::id, int> pins_ ABSL_GUARDED_BY(gate_);
@@ -206,6 +211,9 @@ class Core : public std::enable_shared_from_this<Core> {
 class ABSL_SCOPED_LOCKABLE Core::Section {
  public:
   explicit Section(Core& core) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.gate_);
+  // `label` says what it is for.
+  Section(Core& core, const Label& label)
+      ABSL_EXCLUSIVE_LOCK_FUNCTION(core.gate_);
   ~Section() ABSL_UNLOCK_FUNCTION();
   Section(const Section&) = delete;
   Section& operator=(const Section&) = delete;

@@ -15,7 +15,7 @@ absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
   const Label by = LabelOf("read", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, by);
   const Variable& variable = *tensor.variable_;
   RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
   absl::StatusOr<DeviceAddress> address;
@@ -33,7 +33,7 @@ absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
   const Label by = LabelOf("write", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, by);
   Variable& variable = *tensor.variable_;
   RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
   absl::StatusOr<Engine::Writable> writable;
@@ -108,7 +108,7 @@ absl::Status Core::Detach(const Tensor& tensor, Site site) {
   const Label by = LabelOf("detach", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
   const Deadline deadline = PinDeadline();
-  Section section(*this);
+  Section section(*this, by);
   absl::Status status;
   do {
     kernel_failed_ = false;

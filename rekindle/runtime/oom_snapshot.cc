@@ -3,12 +3,10 @@
 
 #include <unistd.h>
 
-#include <cerrno>
-#include <cstdio>
-#include <cstring>
 #include <nlohmann/json.hpp>
 
 #include "absl/strings/str_cat.h"
+#include "rekindle/runtime/write_file.h"
 
 namespace rekindle::internal {
 namespace {
@@ -36,20 +34,6 @@ Json StatsJson(const OomSnapshot& snapshot) {
           {"reserved_bytes", allocator.reserved_bytes},
           {"live_physical_bytes", allocator.live_physical_bytes},
           {"peak_physical_bytes", allocator.peak_physical_bytes}};
-}
-
-absl::Status CannotWrite(const std::string& path) {
-  return absl::UnavailableError(
-      absl::StrCat("cannot write ", path, ": ", std::strerror(errno)));
-}
-
-absl::Status WriteFile(const std::string& path, const std::string& text) {
-  std::FILE* file = std::fopen(path.c_str(), "w");
-  if (file == nullptr) return CannotWrite(path);
-  const bool written =
-      std::fwrite(text.data(), 1, text.size(), file) == text.size();
-  const bool closed = std::fclose(file) == 0;
-  return written && closed ? absl::OkStatus() : CannotWrite(path);
 }
 
 }  // namespace

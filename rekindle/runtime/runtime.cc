@@ -60,6 +60,10 @@ absl::Status Runtime::SetBudget(size_t bytes) {
 
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 
+absl::Status Runtime::WriteMemorySnapshot(const std::string& path) const {
+  return core_->WriteMemorySnapshot(path);
+}
+
 absl::StatusOr<size_t> Runtime::MinimumBudget() const {
   return core_->MinimumBudget();
 }

@@ -80,6 +80,12 @@ class Runtime {
 
   RuntimeStats Stats() const;
 
+  // Writes which storage lies where, and the last allocations and frees
+  // (RuntimeOptions::memory_events), to a file for PyTorch's memory viewer:
+  // https://pytorch.org/memory_viz, or torch/cuda/_memory_viz.py. Errors:
+  // Unavailable, with the path and the system's reason.
+  absl::Status WriteMemorySnapshot(const std::string& path) const;
+
   // The smallest budget at which the last complete step is known to run with
   // this policy and at most four times its work, in bytes: found by repeating
   // the step on a device that only counts, which can take seconds. That one

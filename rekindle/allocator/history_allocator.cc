@@ -1,0 +1,40 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/allocator/history_allocator.h"
+
+#include <algorithm>
+
+#include "absl/time/clock.h"
+#include "rekindle/base/status_macros.h"
+
+namespace rekindle {
+
+absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes) {
+  RK_ASSIGN_OR_RETURN(const std::optional<Block> block,
+                      allocator_->Allocate(bytes));
+  if (block.has_value()) {
+    Remember(MemoryEvent::Action::kAllocate, *block);
+  } else {
+    Remember(MemoryEvent::Action::kOutOfMemory, {0, bytes});
+  }
+  return block;
+}
+
+void HistoryAllocator::Free(Block block) {
+  allocator_->Free(block);
+  Remember(MemoryEvent::Action::kFree, block);
+}
+
+void HistoryAllocator::Remember(MemoryEvent::Action action, Block block) {
+  if (block.bytes == 0 || capacity_ == 0) return;
+  if (events_.size() == capacity_) events_.pop_front();
+  size_t free_bytes = 0;
+  if (action == MemoryEvent::Action::kOutOfMemory) {
+    const AllocatorStats stats = allocator_->stats();
+    free_bytes =
+        stats.budget - std::min(stats.budget, stats.live_physical_bytes);
+  }
+  events_.push_back({action, block.address, block.bytes, free_bytes,
+                     absl::GetCurrentTimeNanos() / 1000, frame_});
+}
+
+}  // namespace rekindle

@@ -1,0 +1,94 @@
+// SPDX-License-Identifier: Apache-2.0
+#include "rekindle/trace/pickle.h"
+
+#include <bit>
+#include <cstdint>
+
+namespace rekindle {
+namespace {
+
+using Json = nlohmann::ordered_json;
+
+constexpr char kStop[] = ".";
+
+class Pickler {
+ public:
+  std::string Write(const Json& document) {
+    out_ = "\x80\x02";  // protocol 2
+    Put(document);
+    return out_ + kStop;
+  }
+
+ private:
+  void Put(const Json& value) {
+    switch (value.type()) {
+      case Json::value_t::object:
+        return PutObject(value);
+      case Json::value_t::array:
+        return PutArray(value);
+      case Json::value_t::string:
+        return PutText(value.get_ref<const std::string&>());
+      case Json::value_t::boolean:
+        out_ += value.get<bool>() ? '\x88' : '\x89';
+        return;
+      case Json::value_t::number_unsigned:
+        return PutInteger(value.get<uint64_t>(), /*negative=*/false);
+      case Json::value_t::number_integer: {
+        const int64_t integer = value.get<int64_t>();
+        return PutInteger(static_cast<uint64_t>(integer), integer < 0);
+      }
+      case Json::value_t::number_float:
+        out_ += 'G';
+        return PutBytes(std::bit_cast<uint64_t>(value.get<double>()), 8,
+                        /*big_endian=*/true);
+      default:
+        out_ += 'N';
+    }
+  }
+
+  void PutObject(const Json& object) {
+    out_ += "}(";
+    for (const auto& [key, value] : object.items()) {
+      PutText(key);
+      Put(value);
+    }
+    out_ += 'u';
+  }
+
+  void PutArray(const Json& array) {
+    out_ += "](";
+    for (const Json& value : array) Put(value);
+    out_ += 'e';
+  }
+
+  // Python reads no text that is not UTF-8; a name can be anything.
+  void PutText(const std::string& raw) {
+    const std::string text = Json::parse(Json(raw).dump(
+        -1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+    out_ += 'X';
+    PutBytes(text.size(), 4, /*big_endian=*/false);
+    out_ += text;
+  }
+
+  // Nine bytes in two's complement hold either kind of 64-bit number.
+  void PutInteger(uint64_t bits, bool negative) {
+    out_ += "\x8a\x09";
+    PutBytes(bits, 8, /*big_endian=*/false);
+    out_ += negative ? '\xff' : '\0';
+  }
+
+  void PutBytes(uint64_t value, int count, bool big_endian) {
+    for (int i = 0; i < count; ++i) {
+      const int shift = 8 * (big_endian ? count - 1 - i : i);
+      out_ += static_cast<char>(value >> shift & 0xff);
+    }
+  }
+
+  std::string out_;
+};
+
+}  // namespace
+
+std::string ToPickle(const Json& document) { return Pickler().Write(document); }
+
+}  // namespace rekindle
