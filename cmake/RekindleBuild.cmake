@@ -21,9 +21,6 @@ if(NOT CMAKE_CXX_COMPILER_LAUNCHER)
   endif()
 endif()
 
-# Call sites name files as they are named in this tree, wherever it lies.
-add_compile_options("$<$<COMPILE_LANGUAGE:CXX>:-fmacro-prefix-map=${PROJECT_SOURCE_DIR}/=>")
-
 # Applies to C++ only; nvcc hands .cu files to another front end.
 function(_rekindle_cxx_options)
   foreach(flag IN LISTS ARGN)

@@ -19,7 +19,7 @@ bool IsCudaName(const std::string& name) {
 }
 
 absl::StatusOr<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
-  // "auto" is the host for as long as there is no backend for GPUs.
+  // "auto" is the host for as long as operators run nowhere else.
   if (name == "host" || name == "auto") {
     RK_ASSIGN_OR_RETURN(std::shared_ptr<Device> device, HostDevice::Open({}));
     return device;
@@ -32,7 +32,9 @@ absl::StatusOr<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
   if (IsCudaName(name)) {
     return absl::UnavailableError(
         absl::StrCat("cannot open device ", name,
-                     ": this build of Rekindle has no CUDA backend"));
+                     " by its name: operators run on the host only. A program "
+                     "with kernels of its own links rekindle::cuda and sets "
+                     "RuntimeOptions::custom_device to OpenCudaDevice(0)"));
   }
   return absl::InvalidArgumentError(
       absl::StrCat("\"", name,

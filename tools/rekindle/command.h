@@ -17,6 +17,7 @@ using Run = std::function<int()>;
 
 // Declares the flags of one subcommand on `app`. Each lives in a file of its
 // own and is listed in main.cc.
+Run AddDoctor(CLI::App& app);
 Run AddReplay(CLI::App& app);
 
 }  // namespace rekindle::tools

@@ -17,6 +17,7 @@ struct Entry {
 };
 
 constexpr Entry kEntries[] = {
+    {"doctor", "Say what this machine has, and what is missing", &AddDoctor},
     {"replay", "Replay allocation traces under a budget", &AddReplay},
 };
 

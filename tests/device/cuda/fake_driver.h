@@ -41,7 +41,7 @@ struct FakeDriverOptions {
   size_t memory = kGiB;           // in bytes
   size_t granularity = 2 * kMiB;  // in bytes; a power of two
   uint64_t seed = 1;              // of the order in which work runs
-  FakeLatency latency;
+  FakeLatency latency = {};
 
   // Pageable host memory is read when a copy runs, not when it is queued, as
   // by a device that shares the host's page tables.
@@ -51,7 +51,7 @@ struct FakeDriverOptions {
   bool library = true;
   bool stub = false;
   int version = 13000;
-  std::vector<std::string> missing;  // entry points
+  std::vector<std::string> missing = {};  // entry points
   int devices = 1;                   // only the first has a context
   bool maps_memory = true;
   std::string name = "Fake GPU";
