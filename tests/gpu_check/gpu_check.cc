@@ -49,7 +49,7 @@ Target Card() {
   return {cuda::DriverLibrary(),
           "*Card*",
           2 * kGiB,
-          20000,
+          4000,
           {2 * kMiB, 20 * kMiB, 64 * kMiB},
           5};
 }

@@ -52,7 +52,7 @@ struct FakeDriverOptions {
   bool stub = false;
   int version = 13000;
   std::vector<std::string> missing = {};  // entry points
-  int devices = 1;                   // only the first has a context
+  int devices = 1;                        // only the first has a context
   bool maps_memory = true;
   std::string name = "Fake GPU";
 };
