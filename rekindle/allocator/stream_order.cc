@@ -31,15 +31,17 @@ size_t StreamOrder::Find(Stream stream) {
   return latest_index_;
 }
 
-// Takes the place of a stream that ended, if there is one: all its uses are
-// done, so that only later ones count for the new stream.
+// Takes the place of a stream that ended, if there is one: what was used up to
+// now is done, and only what is used later counts for the new stream.
 size_t StreamOrder::Add(Stream stream) {
   const auto place =
       std::find_if(sources_.begin(), sources_.end(),
                    [](const Source& source) { return source.ended; });
   const auto index = static_cast<size_t>(place - sources_.begin());
-  if (place == sources_.end()) sources_.emplace_back();
+  const bool added = place == sources_.end();
+  if (added) sources_.emplace_back();
   Source& source = sources_[index];
+  if (!added) source.done = now_++;
   source.stream = stream;
   source.ended = false;
   source.after.clear();
@@ -137,7 +139,7 @@ void StreamOrder::End(Stream stream) {
   if (stream == Stream() || found == indices_.end()) return;
   Source& source = sources_[found->second];
   source.ended = true;
-  source.done = now_++;
+  source.done = kAlways;
   indices_.erase(found);
   latest_ = Stream();
   latest_index_ = 0;
@@ -148,7 +150,9 @@ void StreamOrder::CheckInvariants() const {
   size_t named = 0;
   for (size_t i = 0; i < sources_.size(); ++i) {
     const Source& source = sources_[i];
-    RK_CHECK(source.marked < now_ && source.done < now_, "marks are past");
+    RK_CHECK(source.marked < now_, "marks are past");
+    RK_CHECK(source.ended ? source.done == kAlways : source.done < now_,
+             "what is done is past");
     RK_CHECK(source.event.has_value() || source.marked == 0,
              "a mark is an event");
     for (size_t other = 0; other < source.after.size(); ++other) {

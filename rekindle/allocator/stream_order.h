@@ -89,12 +89,14 @@ class StreamOrder {
 
   struct Source {
     Stream stream;
-    bool ended = false;  // its place waits for another stream
+    bool ended = false;  // its place waits for another stream; always done
     std::optional<Event> event;
     uint64_t marked = 0;
     uint64_t done = 0;
     std::vector<uint64_t> after;  // by index of the other; 0 beyond its end
   };
+
+  static constexpr uint64_t kAlways = ~uint64_t{0};
 
   static uint64_t BitAt(size_t index) {
     return uint64_t{1} << (index < kShared ? index : kShared);
