@@ -1,17 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // The allocator under streams whose work runs in every order that the waits
 // allow, and with each call failing in turn.
-#include <algorithm>
-#include <functional>
 #include <memory>
-#include <string>
 #include <vector>
 
-#include "absl/strings/str_cat.h"
-#include "rekindle/allocator/bfc_allocator.h"
 #include "rekindle/allocator/vmm_allocator.h"
 #include "rekindle/base/units.h"
-#include "rekindle/device/host/host_device.h"
+#include "tests/allocator/kernel_bytes.h"
 #include "tests/allocator/stream_workload.h"
 #include "tests/base/status_matchers.h"
 #include "tests/device/cuda/fake_test.h"
@@ -21,12 +16,6 @@ namespace {
 
 using cuda::FakeCudaDevice;
 using cuda::FakeDriverOptions;
-using cuda::FakeLeaks;
-using cuda::Result;
-using testing::AnyOf;
-using testing::ContainsRegex;
-using testing::HasSubstr;
-using Verb = FaultInjectingDevice::Verb;
 
 constexpr size_t kChunk = 64 * kKiB;
 constexpr size_t kBudget = 12 * kChunk;
@@ -44,40 +33,6 @@ std::unique_ptr<Allocator> OpenVmm(Device& device) {
   return VmmAllocator::Create(device, {.budget = kBudget}).value();
 }
 
-// Kernels that only run when the fake driver has them.
-class KernelBytes : public StreamBytes {
- public:
-  explicit KernelBytes(cuda::FakeDriver& driver) : driver_(driver) {}
-
-  absl::Status Write(Block block, uint8_t content, Stream stream) override {
-    auto* const bytes = reinterpret_cast<uint8_t*>(block.address);  // NOLINT
-    return Launch(block, stream,
-                  [=] { std::fill_n(bytes, block.bytes, content); });
-  }
-
-  absl::Status Check(Block block, uint8_t content, Stream stream) override {
-    const auto* const bytes =
-        reinterpret_cast<const uint8_t*>(block.address);  // NOLINT
-    return Launch(block, stream, [=, this] {
-      const auto equal = std::count(bytes, bytes + block.bytes, content);
-      wrong_ += static_cast<size_t>(equal) == block.bytes ? 0 : 1;
-    });
-  }
-
-  int64_t wrong() const override { return wrong_; }
-
- private:
-  absl::Status Launch(Block block, Stream stream, std::function<void()> run) {
-    const Result result = driver_.Launch(
-        cuda::ToDriver(stream), {{block.address, block.bytes}}, std::move(run));
-    if (result == Result::kSuccess) return absl::OkStatus();
-    return absl::InternalError("launch");
-  }
-
-  cuda::FakeDriver& driver_;
-  int64_t wrong_ = 0;
-};
-
 // A device that forgets to let streams wait.
 class NoWaits : public FaultInjectingDevice {
  public:
@@ -90,7 +45,7 @@ class NoWaits : public FaultInjectingDevice {
 bool RunsRight(FakeCudaDevice& device, Device& seen, uint64_t seed, int steps,
                const StreamWorkloadOptions& options) {
   auto allocator = OpenVmm(seen);
-  KernelBytes bytes(device.driver());
+  cuda::KernelBytes bytes(device.driver());
   StreamWorkload workload(device, *allocator, bytes, seed, options);
   absl::Status status = workload.Open();
   for (int done = 0; done < steps; done += 20) {
@@ -137,7 +92,7 @@ TEST(StreamOrderRandomTest, WaitsLeftOutAreFound) {
 TEST(StreamOrderRandomTest, WithRoomTheHostNeverWaits) {
   const auto device = FakeCudaDevice::Open(Options(1));
   auto allocator = VmmAllocator::Create(*device, {.budget = kGiB / 2}).value();
-  KernelBytes bytes(device->driver());
+  cuda::KernelBytes bytes(device->driver());
   StreamWorkload workload(*device, *allocator, bytes, 1,
                           {.largest_block = 5 * kChunk});
   ASSERT_THAT(workload.Open(), IsOk());
