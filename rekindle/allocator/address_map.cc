@@ -34,15 +34,18 @@ Range* AddressMap::Assign(Range* range, DeviceAddress address, size_t bytes,
   range->state = state;
   if (address > begin) {
     Range* const before = NewRange(begin, address - begin, old_state);
+    before->use = range->use;
     InsertBefore(range, before);
     Enter(before);
   }
   if (address + bytes < end) {
     const DeviceAddress start = address + bytes;
     Range* const after = NewRange(start, end - start, old_state);
+    after->use = range->use;
     InsertBefore(range->next, after);
     Enter(after);
   }
+  if (range->unmapped()) range->use = {};
   if (range->free()) {
     if (range->previous->state == state) Absorb(range, range->previous);
     if (range->next->state == state) Absorb(range, range->next);
@@ -98,6 +101,7 @@ void AddressMap::Absorb(Range* range, Range* neighbour) {
   Leave(neighbour);
   if (neighbour->address < range->address) range->address = neighbour->address;
   range->bytes += neighbour->bytes;
+  range->use.Add(neighbour->use);
   neighbour->previous->next = neighbour->next;
   neighbour->next->previous = neighbour->previous;
   unused_.push_back(neighbour);
@@ -155,6 +159,7 @@ void AddressMap::CheckRange(const Range& range) const {
   RK_CHECK(range.previous->state != range.state,
            "free neighbours of one state are merged");
   if (range.unmapped()) {
+    RK_CHECK(range.use.none(), "nobody uses what has no memory");
     RK_CHECK(unmapped_.Contains(range) && chunk_.Offset(range.address) == 0 &&
                  chunk_.Offset(range.bytes) == 0,
              "unmapped ranges are whole chunks, found by size");

@@ -16,7 +16,8 @@ namespace rekindle {
 
 // Cuts regions of addresses into ranges. Pure arithmetic: knows neither a
 // device nor bytes. A Range* is valid until the range, or a free neighbour of
-// the state it gets, is assigned.
+// the state it gets, is assigned. Parts inherit the use of the whole, what is
+// merged has the uses of both, and unmapped ranges have none.
 //
 // One list by address finds neighbours in O(1); one index for each kind of free
 // range finds the best fit in O(log n). (Best fit over sizes beats first fit on

@@ -10,6 +10,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
@@ -36,23 +37,50 @@ struct AllocatorStats {
   int64_t refusals = 0;   // times the device had less than the budget allows
 };
 
+// Stream order. A block is allocated for one stream, whose work may use it at
+// once; other streams first wait for that one, as for any work of it. Who frees
+// it names the streams; work already queued there may still use the bytes:
+//   * given to the same stream again, they need no wait;
+//   * given to another, that stream is made to wait by an event, never the
+//     host; an event is recorded when it is needed, not when a block is freed;
+//   * the memory is unmapped, moved behind other addresses or destroyed only
+//     once all that work is done. Memory of which this is known, or what events
+//     say, goes first; the host waits only if there is too little of it, which
+//     DeviceCounters::synchronize counts.
+// So no request that the cache meets waits on the host.
+//
 // Thread-compatible. All addresses and sizes are bookkeeping: an allocator
 // never touches the bytes themselves.
 class Allocator {
  public:
   virtual ~Allocator() = default;
 
-  // A block of at least `bytes`, aligned to 512 (small blocks: 256), contents
+  // A block of at least `bytes` for work that `stream` queues from now on,
+  // aligned to 512 (small blocks: 256), contents
   // undefined. nullopt when no such block fits under the budget as things
   // stand: freeing other blocks may help. A block of 0 bytes has address 0 and
   // takes nothing. Errors: what the device reported, other than that it has no
   // more memory (which is nullopt too).
-  virtual absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) = 0;
+  virtual absl::StatusOr<std::optional<Block>> Allocate(size_t bytes,
+                                                        Stream stream) = 0;
+  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) {
+    return Allocate(bytes, Stream());
+  }
 
-  // Ends a block. Its bytes may be given to the next Allocate at once: work
-  // already queued on the device's default stream runs before any that is
-  // queued later. REQUIRES: a live block of this allocator, unchanged.
-  virtual void Free(Block block) = 0;
+  // Ends a block. Its bytes may be given to the next Allocate at once.
+  // REQUIRES: a live block of this allocator, unchanged. All work that uses it
+  // is queued on `streams`, or they wait for it; so do they for the stream that
+  // it was allocated for. No streams: no queued work uses it.
+  virtual void Free(Block block, absl::Span<const Stream> streams) = 0;
+  void Free(Block block, Stream stream) {
+    Free(block, absl::MakeConstSpan(&stream, 1));
+  }
+  void Free(Block block) { Free(block, Stream()); }
+
+  // The stream was destroyed, after all its work. To be told of every stream
+  // that was named here: before the next call, and before another stream gets
+  // its handle.
+  virtual void StreamEnded(Stream stream) = 0;
 
   // The most physical memory that can lie under one block of `bytes`, wherever
   // it is put. If live_physical_bytes and this sum for further blocks stay

@@ -29,6 +29,7 @@ Arena::Arena(Device& device, Ledger& ledger, size_t chunk_bytes,
              size_t tight_limit)
     : device_(device),
       ledger_(ledger),
+      order_(device),
       chunks_(device, ledger, chunk_bytes),
       map_(chunk_bytes),
       placer_(map_, std::max(tight_limit, chunk_bytes)) {
@@ -65,30 +66,41 @@ size_t Arena::WorstCaseBytes(size_t bytes) const {
          chunk_bytes();
 }
 
-absl::StatusOr<Range*> Arena::Allocate(size_t bytes) {
+absl::StatusOr<Range*> Arena::Allocate(size_t bytes, Stream stream) {
   RK_RETURN_IF_ERROR(GiveBackExcess());
   // Above a lowered budget even a block that needs no more memory would keep
   // chunks from being given back.
   if (live_physical_bytes() > ledger_.budget()) return nullptr;
   const size_t live_before = map_.live_bytes();
   Range* range = nullptr;
-  if (const std::optional<Placement> found = FindMapped(bytes)) {
+  const std::optional<Placement> found = FindMapped(bytes, stream);
+  if (found.has_value() && !order_.NeedsWait(found->first->use, stream)) {
     range = map_.Assign(found->first, found->address, bytes, RangeState::kLive);
   } else {
-    const absl::StatusOr<Range*> unmapped = AllocateUnmapped(bytes);
-    if (absl::IsResourceExhausted(unmapped.status())) {
-      ++refusals_;  // of addresses or mappings
+    const absl::StatusOr<Range*> got =
+        found.has_value() ? AllocateAfterWait(*found, bytes, stream)
+                          : AllocateUnmapped(bytes, stream);
+    if (absl::IsResourceExhausted(got.status())) {
+      ++refusals_;  // of addresses, mappings or events
       return nullptr;
     }
-    RK_ASSIGN_OR_RETURN(range, unmapped);
+    RK_ASSIGN_OR_RETURN(range, got);
     if (range == nullptr) return nullptr;
   }
   range->birth = history_.Record(live_before, bytes, range->address);
   return range;
 }
 
-// Until memory had to be moved, best fit repeats itself without help.
-std::optional<Placement> Arena::FindMapped(size_t bytes) {
+absl::StatusOr<Range*> Arena::AllocateAfterWait(const Placement& placement,
+                                                size_t bytes, Stream stream) {
+  RK_RETURN_IF_ERROR(order_.Wait(placement.first->use, stream));
+  return map_.Assign(placement.first, placement.address, bytes,
+                     RangeState::kLive);
+}
+
+// Until memory had to be moved, best fit repeats itself without help. Of ranges
+// of one size, one that needs no wait is as good or better.
+std::optional<Placement> Arena::FindMapped(size_t bytes, Stream stream) {
   if (moved_) {
     const auto past = history_.Recall(map_.live_bytes(), bytes);
     if (past.has_value()) {
@@ -98,7 +110,14 @@ std::optional<Placement> Arena::FindMapped(size_t bytes) {
       if (clear.has_value()) return clear;
     }
   }
-  return placer_.FindMapped(bytes);
+  const auto best = placer_.FindMapped(bytes);
+  const auto needs_wait = [&](const Range& range) {
+    return order_.NeedsWait(range.use, stream);
+  };
+  if (!best.has_value() || !needs_wait(*best->first)) return best;
+  const auto twin = placer_.FindTwin(
+      *best, bytes, [&](const Range& range) { return !needs_wait(range); });
+  return twin.has_value() ? twin : best;
 }
 
 // The addresses that blocks will go back to while this one lives.
@@ -122,7 +141,7 @@ Intervals Arena::WantedLater(const PlacementHistory::Entry& entry) const {
   return apart;
 }
 
-absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
+absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes, Stream stream) {
   const size_t created_before = chunks_.created();
   absl::Cleanup unwind = [this, created_before] {
     const size_t created = chunks_.created();
@@ -139,7 +158,7 @@ absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes) {
     RK_ASSIGN_OR_RETURN(placement, Place(bytes, chunks_.created()));
     if (!placement.has_value()) return nullptr;
   }
-  RK_ASSIGN_OR_RETURN(Range* const range, Back(*placement, bytes));
+  RK_ASSIGN_OR_RETURN(Range* const range, Back(*placement, bytes, stream));
   std::move(unwind).Cancel();
   return range;
 }
@@ -168,9 +187,11 @@ absl::StatusOr<bool> Arena::CreateSpare(size_t count) {
 }
 
 // Gets memory behind all of a placement and makes it one live range.
-absl::StatusOr<Range*> Arena::Back(const Placement& placement, size_t bytes) {
+absl::StatusOr<Range*> Arena::Back(const Placement& placement, size_t bytes,
+                                   Stream stream) {
   Claims claims = MakeClaims(placement, bytes);
   absl::Cleanup unclaim = [this, &claims] { Unclaim(claims); };
+  RK_RETURN_IF_ERROR(WaitForUses(claims, stream));
   const size_t spare = chunks_.spare();
   if (spare < placement.unmapped_chunks) {
     RK_RETURN_IF_ERROR(UnmapIdle(placement.unmapped_chunks - spare));
@@ -202,6 +223,13 @@ Arena::Claims Arena::MakeClaims(const Placement& placement, size_t bytes) {
   return claims;
 }
 
+absl::Status Arena::WaitForUses(const Claims& claims, Stream stream) {
+  for (const Claim& claim : claims) {
+    RK_RETURN_IF_ERROR(order_.Wait(claim.range->use, stream));
+  }
+  return absl::OkStatus();
+}
+
 absl::Status Arena::MapClaims(Claims& claims) {
   for (Claim& claim : claims) {
     if (claim.before != RangeState::kUnmapped) continue;
@@ -223,8 +251,9 @@ void Arena::Unclaim(const Claims& claims) {
   }
 }
 
-void Arena::Free(Range* range) {
+void Arena::Free(Range* range, const StreamUse& use) {
   history_.End(range->birth);
+  if (!use.none()) range->use = use;
   map_.Assign(range, RangeState::kCached);
   if (ledger_.excess() > 0) GiveBackExcess().IgnoreError();
 }
@@ -269,6 +298,25 @@ std::vector<Range*> Arena::LargestIdle(size_t count) const {
   return ranges;
 }
 
+// Ranges that have `count` idle chunks and more, in the order in which to take
+// them: as LargestIdle, but those that nobody uses first.
+absl::StatusOr<std::vector<Range*>> Arena::ChooseIdle(size_t count) {
+  std::vector<Range*> ranges = LargestIdle(count);
+  const auto ask = [&]() -> absl::StatusOr<bool> {
+    StreamUse use;
+    for (const Range* range : ranges) use.Add(range->use);
+    return order_.Ask(use);
+  };
+  RK_ASSIGN_OR_RETURN(bool done, ask());
+  if (done) return ranges;
+  ranges = LargestIdle(map_.idle_chunks());
+  RK_ASSIGN_OR_RETURN(done, ask());
+  std::stable_partition(
+      ranges.begin(), ranges.end(),
+      [this](const Range* range) { return order_.IsDone(range->use); });
+  return ranges;
+}
+
 // Makes `count` idle chunks spare: the ends of the largest cached ranges, since
 // what is left of those still fits most requests. REQUIRES: there are as many.
 absl::Status Arena::UnmapIdle(size_t count) {
@@ -279,7 +327,8 @@ absl::Status Arena::UnmapIdle(size_t count) {
     size_t bytes;
   };
   std::vector<Run> runs;
-  for (Range* const range : LargestIdle(count)) {
+  RK_ASSIGN_OR_RETURN(const std::vector<Range*> ranges, ChooseIdle(count));
+  for (Range* const range : ranges) {
     const DeviceAddress begin = RoundUp(range->address, chunk_bytes());
     const DeviceAddress end = RoundDown(range->end(), chunk_bytes());
     const size_t chunks = std::min(count, (end - begin) / chunk_bytes());
@@ -290,7 +339,9 @@ absl::Status Arena::UnmapIdle(size_t count) {
   RK_CHECK(count == 0, "as many idle chunks as asked for");
   moved_ = true;
   map_.IndexByAddress();
-  RK_RETURN_IF_ERROR(chunks_.Synchronize());
+  for (const Run& run : runs) {
+    RK_RETURN_IF_ERROR(order_.Finish(run.range->use));
+  }
   for (const Run& run : runs) {
     RK_RETURN_IF_ERROR(chunks_.Unmap(run.address, run.bytes));
     map_.Assign(run.range, run.address, run.bytes, RangeState::kUnmapped);
@@ -323,6 +374,7 @@ std::vector<SegmentSnapshot> Arena::Snapshot() const {
 void Arena::CheckInvariants() const {
   map_.CheckInvariants();
   chunks_.CheckInvariants();
+  order_.CheckInvariants();
   for (const Range* region : map_.regions()) {
     for (const Range* range = region->next; range->next != nullptr;
          range = range->next) {

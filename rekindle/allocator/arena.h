@@ -16,6 +16,7 @@
 #include "rekindle/allocator/placement_history.h"
 #include "rekindle/allocator/placer.h"
 #include "rekindle/allocator/snapshot.h"
+#include "rekindle/allocator/stream_order.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -35,6 +36,10 @@ namespace rekindle {
 // only when the chunks under live blocks and those it needs are together more
 // than the budget, or than the device has.
 //
+// A chunk is taken from behind its addresses only once all work of the streams
+// that used them is done. Chunks for which this is known, or what events say,
+// are taken first; else the host waits.
+//
 // Everything that a failed request created is given back; cached chunks may
 // have lost their addresses. Thread-compatible.
 class Arena {
@@ -46,26 +51,34 @@ class Arena {
   // REQUIRES: chunk_bytes is a multiple of the device's granularity and of
   // kAlignment. Both `device` and `ledger` outlive the arena.
   Arena(Device& device, Ledger& ledger, size_t chunk_bytes, size_t tight_limit);
+  // Waits for all streams that were named.
+  ~Arena() { order_.FinishAll(); }
   Arena(const Arena&) = delete;
   Arena& operator=(const Arena&) = delete;
 
   // Reserves the first addresses. Once, before anything else.
   absl::Status Open();
 
-  // A live range of exactly `bytes`; nullptr if it does not fit.
+  // A live range of exactly `bytes` for `stream`, whose later work comes after
+  // all earlier uses; nullptr if it does not fit. (For other streams it does
+  // not: they must wait for the `use` of the range.)
   // REQUIRES: bytes is a positive multiple of kAlignment.
   // Cost: O(log n) in the cache; else device calls.
-  absl::StatusOr<Range*> Allocate(size_t bytes);
+  absl::StatusOr<Range*> Allocate(size_t bytes, Stream stream);
 
-  // Ends a live range. If physical memory is above the budget, idle chunks go
-  // back to the device; should that fail, the next call tries again.
-  void Free(Range* range);
+  // Ends a live range that was in `use`; if nobody used it, it is still in the
+  // use that it was before. If physical memory is above the budget, idle chunks
+  // go back to the device; should that fail, the next call tries again.
+  void Free(Range* range, const StreamUse& use);
 
   // Destroys idle and spare chunks until the budget is kept or none is left.
   absl::Status GiveBackExcess();
 
   // Destroys all idle and spare chunks.
   absl::Status Trim();
+
+  // The order of all streams that use blocks of this arena.
+  StreamOrder& order() { return order_; }
 
   size_t chunk_bytes() const { return chunks_.chunk_bytes(); }
   size_t live_bytes() const { return map_.live_bytes(); }
@@ -107,15 +120,20 @@ class Arena {
 
   size_t live_chunks() const { return chunks_.mapped() - map_.idle_chunks(); }
 
-  std::optional<Placement> FindMapped(size_t bytes);
+  std::optional<Placement> FindMapped(size_t bytes, Stream stream);
   Intervals WantedLater(const PlacementHistory::Entry& entry) const;
   std::vector<Range*> LargestIdle(size_t count) const;
+  absl::StatusOr<std::vector<Range*>> ChooseIdle(size_t count);
 
-  absl::StatusOr<Range*> AllocateUnmapped(size_t bytes);
+  absl::StatusOr<Range*> AllocateAfterWait(const Placement& placement,
+                                           size_t bytes, Stream stream);
+  absl::StatusOr<Range*> AllocateUnmapped(size_t bytes, Stream stream);
   absl::StatusOr<std::optional<Placement>> Place(size_t bytes,
                                                  size_t max_chunks);
-  absl::StatusOr<Range*> Back(const Placement& placement, size_t bytes);
+  absl::StatusOr<Range*> Back(const Placement& placement, size_t bytes,
+                              Stream stream);
   Claims MakeClaims(const Placement& placement, size_t bytes);
+  absl::Status WaitForUses(const Claims& claims, Stream stream);
   absl::Status MapClaims(Claims& claims);
   void Unclaim(const Claims& claims);
 
@@ -126,6 +144,7 @@ class Arena {
 
   Device& device_;
   Ledger& ledger_;
+  StreamOrder order_;
   ChunkTable chunks_;
   AddressMap map_;
   Placer placer_;

@@ -39,7 +39,7 @@ absl::StatusOr<std::unique_ptr<BfcAllocator>> BfcAllocator::Create(
 }
 
 BfcAllocator::~BfcAllocator() {
-  device_.Synchronize(Stream()).IgnoreError();
+  order_.FinishAll();
   for (const auto& [address, segment] : segments_) {
     device_.Unmap(address, segment->bytes).IgnoreError();
     device_.Destroy(segment->chunk).IgnoreError();
@@ -71,12 +71,13 @@ size_t BfcAllocator::WorstCaseBytes(size_t bytes) const {
   return SegmentBytes(RoundUp(bytes, kAlignment));
 }
 
-absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes) {
+absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes,
+                                                            Stream stream) {
   if (bytes == 0) return Block();
   if (bytes > ledger_.budget() || ledger_.excess() > 0) return std::nullopt;
   const size_t rounded = RoundUp(bytes, kAlignment);
   const int pool = PoolOf(rounded);
-  Piece* piece = TakeBestFit(pool, rounded);
+  Piece* piece = BestFit(pool, rounded);
   if (piece == nullptr) {
     RK_ASSIGN_OR_RETURN(bool added, AddSegment(pool, SegmentBytes(rounded)));
     if (!added) {
@@ -84,8 +85,15 @@ absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes) {
       RK_ASSIGN_OR_RETURN(added, AddSegment(pool, SegmentBytes(rounded)));
     }
     if (!added) return std::nullopt;
-    piece = TakeBestFit(pool, rounded);
+    piece = BestFit(pool, rounded);
   }
+  const absl::Status ordered = order_.Wait(piece->use, stream);
+  if (absl::IsResourceExhausted(ordered)) {
+    ++refusals_;
+    return std::nullopt;
+  }
+  RK_RETURN_IF_ERROR(ordered);
+  pools_[pool].erase(piece);
   Split(piece, rounded);
   piece->requested = bytes;
   Segment& segment = *piece->segment;
@@ -98,15 +106,12 @@ absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes) {
   return Block{piece->address, bytes};
 }
 
-// The smallest free piece that fits, out of its pool; nullptr: there is none.
-BfcAllocator::Piece* BfcAllocator::TakeBestFit(int pool, size_t bytes) {
+// The smallest free piece that fits; nullptr: there is none.
+BfcAllocator::Piece* BfcAllocator::BestFit(int pool, size_t bytes) const {
   Piece least;
   least.bytes = bytes;
   const auto found = pools_[pool].lower_bound(&least);
-  if (found == pools_[pool].end()) return nullptr;
-  Piece* const piece = *found;
-  pools_[pool].erase(found);
-  return piece;
+  return found == pools_[pool].end() ? nullptr : *found;
 }
 
 // False: neither the budget nor the device may have room for it.
@@ -161,6 +166,7 @@ void BfcAllocator::Split(Piece* piece, size_t bytes) {
   auto* const after = new Piece;
   after->address = piece->address + bytes;
   after->bytes = rest;
+  after->use = piece->use;
   after->segment = piece->segment;
   after->previous = piece;
   after->next = piece->next;
@@ -170,7 +176,7 @@ void BfcAllocator::Split(Piece* piece, size_t bytes) {
   pools_[pool].insert(after);
 }
 
-void BfcAllocator::Free(Block block) {
+void BfcAllocator::Free(Block block, absl::Span<const Stream> streams) {
   if (block.bytes == 0) return;
   const auto found = live_.find(block.address);
   RK_CHECK(found != live_.end() && found->second->requested == block.bytes,
@@ -180,6 +186,7 @@ void BfcAllocator::Free(Block block) {
   requested_bytes_ -= block.bytes;
   reserved_bytes_ -= piece->bytes;
   piece->requested = 0;
+  if (!streams.empty()) piece->use = order_.Use(streams);
   Segment& segment = *piece->segment;
   device_.MarkFree(piece->address, piece->bytes);
   if (--segment.live_pieces == 0) live_physical_bytes_ -= segment.bytes;
@@ -198,6 +205,7 @@ void BfcAllocator::Free(Block block) {
 
 BfcAllocator::Piece* BfcAllocator::Merge(Piece* left, Piece* right) {
   left->bytes += right->bytes;
+  left->use.Add(right->use);
   left->next = right->next;
   if (right->next != nullptr) right->next->previous = left;
   delete right;
@@ -208,6 +216,7 @@ BfcAllocator::Piece* BfcAllocator::Merge(Piece* left, Piece* right) {
 absl::Status BfcAllocator::ReleaseSegment(Piece* piece) {
   Segment& segment = *piece->segment;
   if (segment.chunk.valid()) {
+    RK_RETURN_IF_ERROR(order_.Finish(piece->use));
     ++vmm_calls_;
     RK_RETURN_IF_ERROR(device_.Unmap(segment.address, segment.bytes));
     ++vmm_calls_;
@@ -229,7 +238,6 @@ absl::Status BfcAllocator::ReleaseSegment(Piece* piece) {
 }
 
 absl::Status BfcAllocator::ReleaseFreeSegments() {
-  RK_RETURN_IF_ERROR(device_.Synchronize(Stream()));
   for (Pool& pool : pools_) {
     for (auto next = pool.begin(); next != pool.end();) {
       Piece* const piece = *next++;

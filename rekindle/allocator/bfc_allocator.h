@@ -15,8 +15,10 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
 #include "rekindle/allocator/ledger.h"
+#include "rekindle/allocator/stream_order.h"
 #include "rekindle/base/units.h"
 #include "rekindle/device/device.h"
 
@@ -37,6 +39,8 @@ struct BfcAllocatorOptions {
 //   * free pieces of one segment merge;
 //   * if the budget or the device has no room for a new segment, all segments
 //     without a live block go back to the device, and it is tried once more.
+// The same for all streams: a piece that another stream freed is taken with a
+// wait. Segments go back once nobody uses them; the host waits for that.
 // A segment is one reservation with one chunk behind it, as cudaMalloc would
 // give it. Thread-compatible.
 class BfcAllocator : public Allocator {
@@ -48,8 +52,12 @@ class BfcAllocator : public Allocator {
   // Gives everything back to the device, memory of live blocks too.
   ~BfcAllocator() override;
 
-  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
-  void Free(Block block) override;
+  using Allocator::Allocate;
+  using Allocator::Free;
+  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes,
+                                                Stream stream) override;
+  void Free(Block block, absl::Span<const Stream> streams) override;
+  void StreamEnded(Stream stream) override { order_.End(stream); }
 
   // Its segment. No promise that such a block can be had follows from this:
   // free pieces of many segments do not make one.
@@ -75,6 +83,7 @@ class BfcAllocator : public Allocator {
     DeviceAddress address = 0;
     size_t bytes = 0;
     size_t requested = 0;  // 0: free
+    StreamUse use;         // as that of a Range
     Segment* segment = nullptr;
     Piece* previous = nullptr;
     Piece* next = nullptr;
@@ -88,10 +97,10 @@ class BfcAllocator : public Allocator {
   using Pool = std::set<Piece*, BySize>;
 
   BfcAllocator(Device& device, size_t budget)
-      : device_(device), ledger_(budget) {}
+      : device_(device), ledger_(budget), order_(device) {}
 
   size_t SegmentBytes(size_t bytes) const;
-  Piece* TakeBestFit(int pool, size_t bytes);
+  Piece* BestFit(int pool, size_t bytes) const;
   absl::StatusOr<bool> AddSegment(int pool, size_t bytes);
   absl::Status BackSegment(Segment& segment);
   void Split(Piece* piece, size_t bytes);
@@ -101,6 +110,7 @@ class BfcAllocator : public Allocator {
 
   Device& device_;
   Ledger ledger_;
+  StreamOrder order_;
   std::array<Pool, 2> pools_;  // free pieces of small and of large segments
   absl::btree_map<DeviceAddress, std::unique_ptr<Segment>> segments_;
   absl::flat_hash_map<DeviceAddress, Piece*> live_;

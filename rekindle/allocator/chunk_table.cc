@@ -7,6 +7,7 @@
 
 #include "absl/strings/str_cat.h"
 #include "absl/types/span.h"
+#include "rekindle/allocator/give_back.h"
 #include "rekindle/base/check.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
@@ -14,22 +15,25 @@
 namespace rekindle {
 
 ChunkTable::~ChunkTable() {
-  Synchronize().IgnoreError();
   for (Region& region : regions_) {
     const std::vector<ChunkId>& chunks = region.chunks;
     for (size_t i = 0; i < chunks.size();) {
       size_t end = i;
       while (end < chunks.size() && chunks[end].valid()) ++end;
       if (end > i) {
-        Unmap(region.address + i * chunk_bytes_, (end - i) * chunk_bytes_)
-            .IgnoreError();
+        GiveBack([&] {
+          return Unmap(region.address + i * chunk_bytes_,
+                       (end - i) * chunk_bytes_);
+        });
       }
       i = end + 1;
     }
-    device_.Release(region.reserved, region.reserved_bytes).IgnoreError();
+    GiveBack([&] {
+      return device_.Release(region.reserved, region.reserved_bytes);
+    });
   }
   while (!spare_.empty()) {
-    device_.Destroy(spare_.back()).IgnoreError();
+    GiveBack([&] { return device_.Destroy(spare_.back()); });
     spare_.pop_back();
   }
 }

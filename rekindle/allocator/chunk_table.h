@@ -28,7 +28,8 @@ class ChunkTable {
   // `device` and `ledger` outlive the table.
   ChunkTable(Device& device, Ledger& ledger, size_t chunk_bytes)
       : device_(device), ledger_(ledger), chunk_bytes_(chunk_bytes) {}
-  // Gives back everything that the device will take.
+  // Gives back everything that the device will take. REQUIRES: no queued work
+  // touches it.
   ~ChunkTable();
   ChunkTable(const ChunkTable&) = delete;
   ChunkTable& operator=(const ChunkTable&) = delete;
@@ -47,14 +48,11 @@ class ChunkTable {
   absl::Status Map(DeviceAddress address, size_t bytes);
 
   // Makes the chunks behind the range spare. REQUIRES: whole mapped chunks of
-  // one region, and no queued work that touches them (see Synchronize).
+  // one region, and no queued work that touches them.
   absl::Status Unmap(DeviceAddress address, size_t bytes);
 
   // Destroys a spare chunk. REQUIRES: there is one.
   absl::Status Destroy();
-
-  // Waits until all work queued so far is done.
-  absl::Status Synchronize() { return device_.Synchronize(Stream()); }
 
   size_t spare() const { return spare_.size(); }
   size_t mapped() const { return mapped_; }

@@ -8,9 +8,10 @@
 
 namespace rekindle {
 
-absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes) {
+absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes,
+                                                                Stream stream) {
   RK_ASSIGN_OR_RETURN(const std::optional<Block> block,
-                      allocator_->Allocate(bytes));
+                      allocator_->Allocate(bytes, stream));
   if (block.has_value()) {
     Remember(MemoryEvent::Action::kAllocate, *block);
   } else {
@@ -19,8 +20,8 @@ absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes) {
   return block;
 }
 
-void HistoryAllocator::Free(Block block) {
-  allocator_->Free(block);
+void HistoryAllocator::Free(Block block, absl::Span<const Stream> streams) {
+  allocator_->Free(block, streams);
   Remember(MemoryEvent::Action::kFree, block);
 }
 

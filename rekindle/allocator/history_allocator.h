@@ -11,6 +11,7 @@
 
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
 #include "rekindle/allocator/snapshot.h"
 
@@ -31,8 +32,12 @@ class HistoryAllocator : public Allocator {
     return {events_.begin(), events_.end()};
   }
 
-  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
-  void Free(Block block) override;
+  using Allocator::Allocate;
+  using Allocator::Free;
+  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes,
+                                                Stream stream) override;
+  void Free(Block block, absl::Span<const Stream> streams) override;
+  void StreamEnded(Stream stream) override { allocator_->StreamEnded(stream); }
 
   size_t WorstCaseBytes(size_t bytes) const override {
     return allocator_->WorstCaseBytes(bytes);

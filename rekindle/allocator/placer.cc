@@ -5,13 +5,6 @@
 #include <tuple>
 
 namespace rekindle {
-namespace {
-
-// How many free ranges of each kind are looked at before a wider search. Eight
-// cost a microsecond or two; a device call costs ten and more.
-constexpr int kLikely = 8;
-
-}  // namespace
 
 // Keeps the best of the placements it is shown.
 class Placer::Choice {

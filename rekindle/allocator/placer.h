@@ -51,6 +51,24 @@ class Placer {
   // Cost: O(log n).
   std::optional<Placement> FindMapped(size_t bytes) const;
 
+  // A placement no worse than the one that FindMapped gave, in another range of
+  // the same size that `suits`, if one of the next few does.
+  template <typename Suits>
+  std::optional<Placement> FindTwin(const Placement& like, size_t bytes,
+                                    Suits suits) const {
+    Range* twin = like.first->next_of_size;
+    for (int i = 0; i < kLikely && twin != nullptr; ++i) {
+      if (suits(*twin)) {
+        const std::optional<Placement> found = Within(twin, bytes);
+        if (found.has_value() && found->new_chunks <= like.new_chunks) {
+          return found;
+        }
+      }
+      twin = twin->next_of_size;
+    }
+    return std::nullopt;
+  }
+
   // At this very address, if all of it is free and mapped. Cost: O(log n).
   // REQUIRES: a block of this size may begin there; one did before.
   std::optional<Placement> FindAt(DeviceAddress address, size_t bytes) const;
@@ -70,6 +88,10 @@ class Placer {
   size_t MostChunks(size_t bytes, size_t alignment) const;
 
  private:
+  // How many free ranges of each kind are looked at before a wider search.
+  // Eight cost a microsecond or two; a device call costs ten and more.
+  static constexpr int kLikely = 8;
+
   class Choice;
 
   // What is left of its last chunk if a block begins with a chunk: how far

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 
+#include "rekindle/allocator/stream_use.h"
 #include "rekindle/device/device.h"
 
 namespace rekindle {
@@ -26,6 +27,9 @@ struct Range {
   // (0: the range is not a block of its own).
   uint64_t birth = 0;
   size_t requested = 0;
+  // Of a cached range: who may still use some of it; of a live one: who might
+  // have when it was allocated.
+  StreamUse use;
   Range* previous = nullptr;
   Range* next = nullptr;
   Range* previous_of_size = nullptr;  // the SizeIndex's

@@ -32,14 +32,16 @@ size_t SlabPool::SlotBytes(size_t bytes) const {
   return classes_[ClassOf(bytes)].bytes;
 }
 
-absl::StatusOr<SlabPool::Slot> SlabPool::Allocate(size_t bytes) {
+absl::StatusOr<SlabPool::Slot> SlabPool::Allocate(size_t bytes, Stream stream) {
   const size_t index = ClassOf(bytes);
   SizeClass& size_class = classes_[index];
-  SlabPage* page = nullptr;
-  if (!size_class.with_room.empty()) {
-    page = size_class.with_room.begin()->second;
+  SlabPage* page = ChoosePage(size_class, stream);
+  if (page != nullptr) {
+    const absl::Status ordered = arena_.order().Wait(page->use, stream);
+    if (absl::IsResourceExhausted(ordered)) return Slot();
+    RK_RETURN_IF_ERROR(ordered);
   } else {
-    RK_ASSIGN_OR_RETURN(page, NewPage(index));
+    RK_ASSIGN_OR_RETURN(page, NewPage(index, stream));
     if (page == nullptr) return Slot();
   }
   const size_t slot = page->free_slots.back();
@@ -50,11 +52,23 @@ absl::StatusOr<SlabPool::Slot> SlabPool::Allocate(size_t bytes) {
   return Slot{page, page->range->address + slot * size_class.bytes};
 }
 
-absl::StatusOr<SlabPage*> SlabPool::NewPage(size_t size_class) {
-  RK_ASSIGN_OR_RETURN(Range* const range, arena_.Allocate(page_bytes_));
+// nullptr if no page has room.
+SlabPage* SlabPool::ChoosePage(const SizeClass& size_class, Stream stream) {
+  constexpr int kLikely = 8;
+  int seen = 0;
+  for (const auto& [address, page] : size_class.with_room) {
+    if (!arena_.order().NeedsWait(page->use, stream)) return page;
+    if (++seen == kLikely) break;
+  }
+  return seen > 0 ? size_class.with_room.begin()->second : nullptr;
+}
+
+absl::StatusOr<SlabPage*> SlabPool::NewPage(size_t size_class, Stream stream) {
+  RK_ASSIGN_OR_RETURN(Range* const range, arena_.Allocate(page_bytes_, stream));
   if (range == nullptr) return nullptr;
   auto page = std::make_unique<SlabPage>();
   page->range = range;
+  page->use = range->use;
   page->size_class = size_class;
   page->slots = page_bytes_ / classes_[size_class].bytes;
   for (size_t slot = page->slots; slot > 0; --slot) {
@@ -66,15 +80,16 @@ absl::StatusOr<SlabPage*> SlabPool::NewPage(size_t size_class) {
   return result;
 }
 
-void SlabPool::Free(Slot slot) {
+void SlabPool::Free(Slot slot, const StreamUse& use) {
   SlabPage& page = *slot.page;
   SizeClass& size_class = classes_[page.size_class];
   const DeviceAddress address = page.range->address;
+  page.use.Add(use);
   page.free_slots.push_back(
       static_cast<uint32_t>((slot.address - address) / size_class.bytes));
   if (page.free_slots.size() == page.slots) {
     size_class.with_room.erase(address);
-    arena_.Free(page.range);
+    arena_.Free(page.range, page.use);
     pages_.erase(address);
   } else if (page.free_slots.size() == 1) {
     size_class.with_room.emplace(address, &page);

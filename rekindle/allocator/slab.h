@@ -21,13 +21,15 @@ struct SlabPage {
   size_t size_class = 0;
   std::vector<uint32_t> free_slots;  // the last is taken first
   size_t slots = 0;
+  StreamUse use;  // of its free slots, now or before it was a page
 };
 
 // Blocks of up to `limit` bytes without a chunk, or even 512 bytes, each. Size
 // classes are multiples of 256 that grow by a quarter or a half; a request
 // takes the smallest that holds it. Of several pages with room the one at the
 // lowest address is used, so that the others empty; a page without blocks goes
-// back to the arena at once. Thread-compatible.
+// back to the arena at once. Of the first few pages with room, one that needs
+// no wait for other streams is used if there is one. Thread-compatible.
 class SlabPool {
  public:
   static constexpr size_t kAlignment = 256;
@@ -46,12 +48,14 @@ class SlabPool {
     DeviceAddress address = 0;
   };
 
-  // A free slot for `bytes`; page is nullptr if the arena has no room for a
-  // new page. REQUIRES: 0 < bytes <= limit.
-  absl::StatusOr<Slot> Allocate(size_t bytes);
+  // A free slot for `bytes` and for `stream`, as Arena::Allocate; page is
+  // nullptr if the arena has no room for a new page, or the device for the
+  // event that a wait needs.
+  // REQUIRES: 0 < bytes <= limit.
+  absl::StatusOr<Slot> Allocate(size_t bytes, Stream stream);
 
-  // Ends a block that Allocate returned.
-  void Free(Slot slot);
+  // Ends a block that Allocate returned and that was in `use`.
+  void Free(Slot slot, const StreamUse& use);
 
   // The slots of the page at this address, in order; empty if there is none.
   std::vector<BlockSnapshot> Snapshot(DeviceAddress page) const;
@@ -64,12 +68,14 @@ class SlabPool {
 
  private:
   size_t ClassOf(size_t bytes) const;
-  absl::StatusOr<SlabPage*> NewPage(size_t size_class);
 
   struct SizeClass {
     size_t bytes = 0;
     absl::btree_map<DeviceAddress, SlabPage*> with_room;
   };
+
+  SlabPage* ChoosePage(const SizeClass& size_class, Stream stream);
+  absl::StatusOr<SlabPage*> NewPage(size_t size_class, Stream stream);
 
   Arena& arena_;
   const size_t limit_;

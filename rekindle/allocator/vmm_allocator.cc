@@ -62,18 +62,21 @@ VmmAllocator::VmmAllocator(Device& device, const VmmAllocatorOptions& options)
       arena_(device, ledger_, options.chunk_bytes, options.tight_limit),
       slabs_(arena_, options.small_block_limit, options.slab_page_bytes) {}
 
-absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes) {
+absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes,
+                                                            Stream stream) {
   if (bytes == 0) return Block();
   if (bytes > ledger_.budget()) return std::nullopt;
   if (IsSmall(bytes)) {
-    RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot, slabs_.Allocate(bytes));
+    RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot,
+                        slabs_.Allocate(bytes, stream));
     if (slot.page != nullptr) {
       small_.emplace(slot.address, SmallBlock{bytes, slot.page});
       return Register({slot.address, bytes, 0});
     }
   }
-  RK_ASSIGN_OR_RETURN(Range* const range,
-                      arena_.Allocate(RoundUp(bytes, Arena::kAlignment)));
+  RK_ASSIGN_OR_RETURN(
+      Range* const range,
+      arena_.Allocate(RoundUp(bytes, Arena::kAlignment), stream));
   if (range == nullptr) return std::nullopt;
   range->requested = bytes;
   return Register({range->address, bytes, reinterpret_cast<uintptr_t>(range)});
@@ -87,28 +90,29 @@ std::optional<Block> VmmAllocator::Register(Block block) {
   return block;
 }
 
-void VmmAllocator::Free(Block block) {
+void VmmAllocator::Free(Block block, absl::Span<const Stream> streams) {
   if (block.bytes == 0) return;
+  const StreamUse use = arena_.order().Use(streams);
   if (block.handle == 0) {
-    FreeSmall(block);
+    FreeSmall(block, use);
   } else {
-    FreeRange(block);
+    FreeRange(block, use);
   }
   requested_bytes_ -= block.bytes;
   --live_blocks_;
 }
 
-void VmmAllocator::FreeSmall(Block block) {
+void VmmAllocator::FreeSmall(Block block, const StreamUse& use) {
   const auto found = small_.find(block.address);
   RK_CHECK(found != small_.end() && found->second.bytes == block.bytes,
            "a live block of this allocator, unchanged");
   SlabPage* const page = found->second.page;
   small_.erase(found);
   device_.MarkFree(block.address, slabs_.SlotBytes(block.bytes));
-  slabs_.Free({page, block.address});
+  slabs_.Free({page, block.address}, use);
 }
 
-void VmmAllocator::FreeRange(Block block) {
+void VmmAllocator::FreeRange(Block block, const StreamUse& use) {
   Range* const range = reinterpret_cast<Range*>(block.handle);
   RK_CHECK(range->state == RangeState::kLive &&
                range->address == block.address &&
@@ -116,7 +120,7 @@ void VmmAllocator::FreeRange(Block block) {
            "a live block of this allocator, unchanged");
   range->requested = 0;
   device_.MarkFree(block.address, range->bytes);
-  arena_.Free(range);
+  arena_.Free(range, use);
 }
 
 size_t VmmAllocator::WorstCaseBytes(size_t bytes) const {

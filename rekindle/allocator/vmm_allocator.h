@@ -11,6 +11,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
+#include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
 #include "rekindle/allocator/arena.h"
 #include "rekindle/allocator/ledger.h"
@@ -62,11 +63,16 @@ class VmmAllocator : public Allocator {
       Device& device, const VmmAllocatorOptions& options);
 
   // Gives everything back to the device, memory of live blocks too.
-  // REQUIRES: nothing on the device will touch them any more.
+  // Waits for the streams that were named here.
+  // REQUIRES: no later work, and none of other streams, touches the memory.
   ~VmmAllocator() override = default;
 
-  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
-  void Free(Block block) override;
+  using Allocator::Allocate;
+  using Allocator::Free;
+  absl::StatusOr<std::optional<Block>> Allocate(size_t bytes,
+                                                Stream stream) override;
+  void Free(Block block, absl::Span<const Stream> streams) override;
+  void StreamEnded(Stream stream) override { arena_.order().End(stream); }
 
   // In whole chunks: of a slab page for a small block; for others the bytes
   // rounded up, and one chunk more above tight_limit.
@@ -89,8 +95,8 @@ class VmmAllocator : public Allocator {
 
   bool IsSmall(size_t bytes) const { return bytes <= slabs_.limit(); }
   std::optional<Block> Register(Block block);
-  void FreeSmall(Block block);
-  void FreeRange(Block block);
+  void FreeSmall(Block block, const StreamUse& use);
+  void FreeRange(Block block, const StreamUse& use);
 
   Device& device_;
   Ledger ledger_;

@@ -133,7 +133,8 @@ class Device {
   // The event happens when all work now in `stream` is done. An event never
   // recorded has happened.
   virtual absl::Status Record(Event event, Stream stream) = 0;
-  // Later work of `stream` waits for the event; the host does not.
+  // Later work of `stream` waits for the event as it was recorded last before
+  // this call; to record it again changes nothing here. The host does not wait.
   virtual absl::Status StreamWait(Stream stream, Event event) = 0;
   virtual absl::StatusOr<bool> HasHappened(Event event) = 0;
   // The host waits.

@@ -27,14 +27,14 @@ class ArenaTest : public testing::Test {
 
   // A live range, or nullptr.
   Range* Allocate(size_t bytes) {
-    const absl::StatusOr<Range*> range = arena_->Allocate(bytes);
+    const absl::StatusOr<Range*> range = arena_->Allocate(bytes, Stream());
     arena_->CheckInvariants();
     EXPECT_LE(created(), ledger_.budget());
     return range.value();
   }
 
   void Free(Range* range) {
-    arena_->Free(range);
+    arena_->Free(range, arena_->order().Use(Stream()));
     arena_->CheckInvariants();
   }
 
@@ -99,7 +99,8 @@ TEST_F(ArenaTest, IdleChunksAreMovedToWhereTheyAreNeeded) {
   ASSERT_NE(Allocate(4 * kChunk), nullptr);
   EXPECT_EQ(created(), 8 * kChunk);
   EXPECT_EQ(device_.calls(Verb::kCreate), 8);
-  EXPECT_EQ(device_.calls(Verb::kSynchronize), 1) << "once for all";
+  EXPECT_EQ(device_.calls(Verb::kHasHappened), 1) << "once for all";
+  EXPECT_EQ(device_.calls(Verb::kSynchronize), 0);
   EXPECT_EQ(Allocate(512), nullptr);
 }
 
@@ -128,8 +129,8 @@ TEST_F(ArenaTest, ALowerBudgetIsKeptAsBlocksAreFreed) {
   ledger_.SetBudget(4 * kChunk);
   ASSERT_THAT(arena_->GiveBackExcess(), IsOk());
   EXPECT_EQ(created(), 6 * kChunk) << "live blocks are not touched";
-  EXPECT_EQ(arena_->Allocate(512).value(), nullptr);
-  arena_->Free(first);
+  EXPECT_EQ(arena_->Allocate(512, Stream()).value(), nullptr);
+  arena_->Free(first, arena_->order().Use(Stream()));
   EXPECT_EQ(created(), 4 * kChunk);
   EXPECT_EQ(live_chunks(), 3u);
   EXPECT_NE(Allocate(kChunk), nullptr);
@@ -141,8 +142,8 @@ TEST_F(ArenaTest, AboveALoweredBudgetNotEvenAGapIsGivenOut) {
   Range* const first = Allocate(kChunk);
   ASSERT_NE(Allocate(3 * kChunk - 512), nullptr);
   ledger_.SetBudget(3 * kChunk);
-  EXPECT_EQ(arena_->Allocate(512).value(), nullptr);
-  arena_->Free(first);
+  EXPECT_EQ(arena_->Allocate(512, Stream()).value(), nullptr);
+  arena_->Free(first, arena_->order().Use(Stream()));
   EXPECT_NE(Allocate(512), nullptr);
 }
 
@@ -150,9 +151,9 @@ TEST_F(ArenaTest, AnExcessThatCouldNotBeGivenBackIsTriedAgain) {
   Range* const range = Allocate(4 * kChunk);
   ledger_.SetBudget(2 * kChunk);
   device_.FailCall(Verb::kUnmap, 1, error_, 2);
-  arena_->Free(range);
+  arena_->Free(range, arena_->order().Use(Stream()));
   EXPECT_EQ(created(), 4 * kChunk);
-  EXPECT_EQ(arena_->Allocate(512).status(), error_);
+  EXPECT_EQ(arena_->Allocate(512, Stream()).status(), error_);
   EXPECT_NE(Allocate(512), nullptr);
   EXPECT_EQ(created(), 2 * kChunk);
 }
@@ -193,7 +194,7 @@ TEST_F(ArenaTest, IdleChunksDoWhereTheDeviceRefuses) {
 
 TEST_F(ArenaTest, AFailedCreateGivesBackThoseBeforeIt) {
   device_.FailCall(Verb::kCreate, 3, error_);
-  EXPECT_EQ(arena_->Allocate(4 * kChunk).status(), error_);
+  EXPECT_EQ(arena_->Allocate(4 * kChunk, Stream()).status(), error_);
   EXPECT_EQ(created(), 0u);
   EXPECT_NE(Allocate(4 * kChunk), nullptr);
 }
@@ -222,7 +223,7 @@ TEST_F(TwoMapsTest, EachSideIsOneMap) {
 TEST_F(TwoMapsTest, AFailedMapUndoesTheOneBeforeIt) {
   for (const int n : {1, 2}) {
     device_.FailCall(Verb::kMap, n, error_);
-    EXPECT_EQ(arena_->Allocate(3 * kChunk).status(), error_);
+    EXPECT_EQ(arena_->Allocate(3 * kChunk, Stream()).status(), error_);
     arena_->CheckInvariants();
     EXPECT_EQ(created(), kChunk);
     EXPECT_EQ(arena_->live_bytes(), 0u);
@@ -234,7 +235,7 @@ TEST_F(TwoMapsTest, AFailedMapUndoesTheOneBeforeIt) {
 TEST_F(TwoMapsTest, MemoryThatCannotBeUnmappedAgainIsCached) {
   device_.FailCall(Verb::kMap, 2, error_);
   device_.FailCall(Verb::kUnmap, 1, error_);
-  EXPECT_EQ(arena_->Allocate(3 * kChunk).status(), error_);
+  EXPECT_EQ(arena_->Allocate(3 * kChunk, Stream()).status(), error_);
   arena_->CheckInvariants();
   EXPECT_EQ(created(), 2 * kChunk);
   EXPECT_EQ(live_chunks(), 0u);
@@ -244,20 +245,23 @@ TEST_F(TwoMapsTest, MemoryThatCannotBeUnmappedAgainIsCached) {
 TEST_F(TwoMapsTest, MemoryThatCannotBeDestroyedAgainIsSpare) {
   device_.FailCall(Verb::kMap, 2, error_);
   device_.FailCall(Verb::kDestroy, 1, error_);
-  EXPECT_EQ(arena_->Allocate(3 * kChunk).status(), error_);
+  EXPECT_EQ(arena_->Allocate(3 * kChunk, Stream()).status(), error_);
   arena_->CheckInvariants();
   EXPECT_EQ(created(), 3 * kChunk);
   EXPECT_NE(Allocate(8 * kChunk), nullptr);
 }
 
-TEST_F(ArenaTest, AFailedSynchronizeChangesNothing) {
+TEST_F(ArenaTest, AFailedQuestionChangesNothing) {
   std::vector<Range*> ranges;
   for (int i = 0; i < 8; ++i) ranges.push_back(Allocate(kChunk));
   Free(ranges[1]);
   Free(ranges[3]);
-  device_.FailCall(Verb::kSynchronize, 1, error_);
-  EXPECT_EQ(arena_->Allocate(2 * kChunk).status(), error_);
-  arena_->CheckInvariants();
+  for (const Verb verb :
+       {Verb::kCreateEvent, Verb::kRecord, Verb::kHasHappened}) {
+    device_.FailCall(verb, 1, error_);
+    EXPECT_EQ(arena_->Allocate(2 * kChunk, Stream()).status(), error_);
+    arena_->CheckInvariants();
+  }
   EXPECT_EQ(device_.calls(Verb::kUnmap), 0);
   EXPECT_NE(Allocate(2 * kChunk), nullptr);
 }
@@ -297,7 +301,7 @@ TEST_F(FewAddressesTest, NoAddressesMeansThatItDoesNotFit) {
   EXPECT_EQ(arena_->refusals(), 1);
   device_.Clear();
   device_.FailCall(Verb::kReserve, 1, error_);
-  EXPECT_EQ(arena_->Allocate(60 * kChunk).status(), error_);
+  EXPECT_EQ(arena_->Allocate(60 * kChunk, Stream()).status(), error_);
   EXPECT_EQ(created(), 0u);
 }
 

@@ -125,7 +125,6 @@ TEST_F(ChunkTableTest, ItsEndGivesEverythingBack) {
   EXPECT_EQ(created(), 0u);
   EXPECT_EQ(inner_->counters().destroy, 5);
   EXPECT_EQ(device_.calls(Verb::kRelease), 1);
-  EXPECT_EQ(device_.calls(Verb::kSynchronize), 1);
 }
 
 }  // namespace

@@ -20,13 +20,13 @@ class SlabPoolTest : public testing::Test {
   SlabPoolTest() { EXPECT_THAT(arena_.Open(), IsOk()); }
 
   SlabPool::Slot Allocate(size_t bytes) {
-    const SlabPool::Slot slot = pool_.Allocate(bytes).value();
+    const SlabPool::Slot slot = pool_.Allocate(bytes, Stream()).value();
     pool_.CheckInvariants();
     return slot;
   }
 
   void Free(SlabPool::Slot slot) {
-    pool_.Free(slot);
+    pool_.Free(slot, arena_.order().Use(Stream()));
     pool_.CheckInvariants();
   }
 
@@ -95,7 +95,7 @@ TEST_F(SlabPoolTest, ThePageAtTheLowestAddressIsFilledFirst) {
 }
 
 TEST_F(SlabPoolTest, NoSlotWhenTheArenaHasNoPage) {
-  ASSERT_NE(arena_.Allocate(2 * kChunk).value(), nullptr);
+  ASSERT_NE(arena_.Allocate(2 * kChunk, Stream()).value(), nullptr);
   EXPECT_EQ(Allocate(100).page, nullptr);
 }
 

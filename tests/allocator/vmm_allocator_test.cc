@@ -421,8 +421,18 @@ TEST_F(MarksTest, FreshBlocksHoldGarbage) {
   }
 }
 
-#if defined(__SANITIZE_ADDRESS__)
 using MarksDeathTest = MarksTest;
+
+TEST_F(MarksDeathTest, AReadOfFreedMemoryThatMovedTraps) {
+  const Block block = *allocator_->Allocate(kMiB / 2).value();
+  allocator_->Free(block);
+  ASSERT_THAT(allocator_->Trim(), IsOk());
+  const volatile uint8_t* const bytes = &At(block.address);
+  EXPECT_DEATH(static_cast<void>(bytes[0]), "");
+  EXPECT_DEATH(static_cast<void>(bytes[kMiB / 2 - 1]), "");
+}
+
+#if defined(__SANITIZE_ADDRESS__)
 
 TEST_F(MarksDeathTest, AddressSanitizerSeesTheEndsOfBlocks) {
   for (const size_t bytes : {104u, 5000u}) {
