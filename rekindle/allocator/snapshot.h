@@ -40,8 +40,8 @@ struct MemoryEvent {
   DeviceAddress address = 0;  // 0 for kOutOfMemory
   size_t bytes = 0;
   size_t free_bytes = 0;  // kOutOfMemory: of the budget, not under live blocks
-  int64_t time_us = 0;  // since 1970
-  Frame frame;          // what the program was doing
+  int64_t time_us = 0;    // since 1970
+  Frame frame;            // what the program was doing
 };
 
 }  // namespace rekindle

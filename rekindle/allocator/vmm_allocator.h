@@ -68,11 +68,16 @@ class VmmAllocator : public Allocator {
   absl::StatusOr<std::optional<Block>> Allocate(size_t bytes) override;
   void Free(Block block) override;
 
+  // Blocks in slab pages move. For a request larger than a page, chunks are
+  // emptied before single pages.
+  absl::StatusOr<size_t> Compact(size_t bytes, BlockMover& mover) override;
+
   // In whole chunks: of a slab page for a small block; for others the bytes
   // rounded up, and one chunk more above tight_limit.
   size_t WorstCaseBytes(size_t bytes) const override;
 
   absl::Status SetBudget(size_t bytes) override;
+  void AskAgain() override { arena_.AskAgain(); }
   absl::Status Trim() override;
   AllocatorStats stats() const override;
   std::vector<SegmentSnapshot> Snapshot() const override;
@@ -89,6 +94,9 @@ class VmmAllocator : public Allocator {
 
   bool IsSmall(size_t bytes) const { return bytes <= slabs_.limit(); }
   std::optional<Block> Register(Block block);
+  Block SmallBlockAt(DeviceAddress address) const;
+  absl::Status MoveSmall(SlabPool::Slot from, SlabPool::Slot to,
+                         BlockMover& mover);
   void FreeSmall(Block block);
   void FreeRange(Block block);
 
@@ -100,6 +108,7 @@ class VmmAllocator : public Allocator {
   int64_t live_blocks_ = 0;
   size_t requested_bytes_ = 0;
   int64_t allocations_ = 0;
+  int64_t moved_blocks_ = 0;
 };
 
 }  // namespace rekindle
