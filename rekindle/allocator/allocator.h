@@ -18,14 +18,32 @@ namespace rekindle {
 
 // A live range of device memory. `bytes` is what was asked for; the allocator
 // may have set aside more. `handle` is the allocator's: how it finds the rest.
+// `movable`: Compact may move it.
 struct Block {
   DeviceAddress address = 0;
   size_t bytes = 0;
   uintptr_t handle = 0;
+  bool movable = false;
+};
+
+// Says which live blocks may move, and learns where they went.
+class BlockMover {
+ public:
+  virtual ~BlockMover() = default;
+
+  // Whether nobody relies on the address of this block now, and all work on it
+  // comes before what is queued on the default stream from now on.
+  virtual bool CanMove(const Block& block) = 0;
+
+  // `from` has become `to`; its bytes are there for all work queued on the
+  // default stream from now on.
+  virtual void Moved(const Block& from, const Block& to) = 0;
 };
 
 struct AllocatorStats {
   size_t budget = 0;
+  // The budget, or less: what the device was seen to have of it.
+  size_t effective_budget = 0;
   size_t requested_bytes = 0;      // sum of `bytes` of the live blocks
   size_t reserved_bytes = 0;       // the same with rounding and slab waste
   size_t live_physical_bytes = 0;  // physical memory under live blocks
@@ -33,8 +51,11 @@ struct AllocatorStats {
   size_t peak_physical_bytes = 0;  // never above the budget in force then
   int64_t live_blocks = 0;
   int64_t allocations = 0;
-  int64_t vmm_calls = 0;  // create, destroy, map, unmap
-  int64_t refusals = 0;   // times the device had less than the budget allows
+  int64_t vmm_calls = 0;     // create, destroy, map, unmap
+  int64_t refusals = 0;      // times the device had less than the budget allows
+  int64_t budget_falls = 0;  // times effective_budget became less
+  int64_t moved_blocks = 0;  // by Compact
+  int64_t emptied_pages = 0;
 };
 
 // Stream order. A block is allocated for one stream, whose work may use it at
@@ -50,7 +71,8 @@ struct AllocatorStats {
 // So no request that the cache meets waits on the host.
 //
 // Thread-compatible. All addresses and sizes are bookkeeping: an allocator
-// never touches the bytes themselves.
+// never touches the bytes themselves, but that Compact has the device copy
+// them.
 class Allocator {
  public:
   virtual ~Allocator() = default;
@@ -82,6 +104,18 @@ class Allocator {
   // its handle.
   virtual void StreamEnded(Stream stream) = 0;
 
+  // Moves small blocks together until memory of at least `bytes` is free that
+  // was not, or until no more can be gained so; whole pages of small blocks,
+  // the fewest blocks first. Returns how many bytes that are, 0 if nothing
+  // moved. Takes no memory, and no block is under more than it was. The copies
+  // are queued on the default stream; the host waits for none. Errors: of the
+  // device: blocks that moved before a failed copy are in their new places, all
+  // others where they were.
+  // Cost: nearly none if nothing can be gained whatever may move; else
+  // O(p log p) in the pages, a question for each block of those it would empty
+  // and a copy for each that moves.
+  virtual absl::StatusOr<size_t> Compact(size_t bytes, BlockMover& mover) = 0;
+
   // The most physical memory that can lie under one block of `bytes`, wherever
   // it is put. If live_physical_bytes and this sum for further blocks stay
   // under the budget, these blocks can be had, one after another; and however
@@ -93,6 +127,10 @@ class Allocator {
   // stay above until enough of them are freed, and until then nothing is
   // allocated. Errors: of the device.
   virtual absl::Status SetBudget(size_t bytes) = 0;
+
+  // The next request may ask the device for more than effective_budget, as one
+  // does now and then anyway.
+  virtual void AskAgain() = 0;
 
   // Gives all cached memory back to the device. Errors: of the device.
   virtual absl::Status Trim() = 0;

@@ -148,13 +148,14 @@ absl::StatusOr<Range*> Arena::AllocateUnmapped(size_t bytes, Stream stream) {
     if (created <= created_before) return;
     DestroySpare(created - created_before).IgnoreError();
   };
+  const size_t may_hold = MayHold();
   RK_ASSIGN_OR_RETURN(std::optional<Placement> placement,
-                      Place(bytes, ledger_.budget() / chunk_bytes()));
+                      Place(bytes, may_hold / chunk_bytes()));
   if (!placement.has_value()) return nullptr;
   RK_ASSIGN_OR_RETURN(const bool refused,
-                      CreateSpare(placement->unmapped_chunks));
+                      CreateSpare(placement->unmapped_chunks, may_hold));
   if (refused) {
-    ++refusals_;
+    NoteRefusal();
     RK_ASSIGN_OR_RETURN(placement, Place(bytes, chunks_.created()));
     if (!placement.has_value()) return nullptr;
   }
@@ -176,14 +177,31 @@ absl::StatusOr<std::optional<Placement>> Arena::Place(size_t bytes,
   return placer_.FindAny(bytes, max_new);
 }
 
-// Creates chunks until `count` are spare or the budget has no room. True if
-// the device refused one that the budget had room for.
-absl::StatusOr<bool> Arena::CreateSpare(size_t count) {
-  while (chunks_.spare() < count && ledger_.room() >= chunk_bytes()) {
+// The most memory that a request which the cache does not meet may bring us to.
+size_t Arena::MayHold() {
+  if (effective_budget() == ledger_.budget()) return ledger_.budget();
+  if (++requests_since_ask_ < kRequestsBetweenAsks) return effective_budget();
+  requests_since_ask_ = 0;
+  return ledger_.budget();
+}
+
+// Creates chunks until `count` are spare or no more may be held. True if the
+// device refused one.
+absl::StatusOr<bool> Arena::CreateSpare(size_t count, size_t may_hold) {
+  while (chunks_.spare() < count &&
+         ledger_.used() + chunk_bytes() <= may_hold) {
     RK_ASSIGN_OR_RETURN(const bool created, chunks_.Create());
     if (!created) return true;
+    if (ledger_.used() > refused_at_) ForgetRefusal();
   }
   return false;
+}
+
+void Arena::NoteRefusal() {
+  ++refusals_;
+  if (ledger_.used() < effective_budget()) ++budget_falls_;
+  refused_at_ = ledger_.used();
+  requests_since_ask_ = 0;
 }
 
 // Gets memory behind all of a placement and makes it one live range.

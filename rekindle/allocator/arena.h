@@ -2,8 +2,10 @@
 // Blocks in one address space, backed by chunks that come and go.
 #pragma once
 
+#include <algorithm>
 #include <cstddef>
 #include <cstdint>
+#include <limits>
 #include <optional>
 #include <vector>
 
@@ -40,12 +42,22 @@ namespace rekindle {
 // that used them is done. Chunks for which this is known, or what events say,
 // are taken first; else the host waits.
 //
+// Should the device refuse a chunk that the budget has room for (another
+// process took the memory), the effective budget is what was held then. More is
+// not asked for until ForgetRefusal or AskAgain, or kRequestsBetweenAsks
+// requests later, of those that the cache does not meet; as soon as the device
+// gives more, the budget is in force again. What was given back is asked for as
+// usual.
+//
 // Everything that a failed request created is given back; cached chunks may
 // have lost their addresses. Thread-compatible.
 class Arena {
  public:
   // The unit of splitting and the alignment of blocks.
   static constexpr size_t kAlignment = 512;
+  // One refused request for memory among so many that evict or move something
+  // is not felt.
+  static constexpr int64_t kRequestsBetweenAsks = 128;
 
   // `tight_limit`: see Placer; at least one chunk.
   // REQUIRES: chunk_bytes is a multiple of the device's granularity and of
@@ -87,6 +99,16 @@ class Arena {
   int64_t vmm_calls() const { return chunks_.vmm_calls(); }
   // Times the device had no more of what the budget allowed.
   int64_t refusals() const { return refusals_; }
+  // The budget, or what was held when the device refused more.
+  size_t effective_budget() const {
+    return std::min(ledger_.budget(), refused_at_);
+  }
+  // Times that became less by a refusal.
+  int64_t budget_falls() const { return budget_falls_; }
+  // Lets the next request ask the device for all that the budget allows.
+  void ForgetRefusal() { refused_at_ = kNotRefused; }
+  // The same, but the effective budget stays until the device gives more.
+  void AskAgain() { requests_since_ask_ = kRequestsBetweenAsks; }
 
   // The most memory that can lie under a range of `bytes`.
   size_t WorstCaseBytes(size_t bytes) const;
@@ -137,7 +159,9 @@ class Arena {
   absl::Status MapClaims(Claims& claims);
   void Unclaim(const Claims& claims);
 
-  absl::StatusOr<bool> CreateSpare(size_t count);
+  size_t MayHold();
+  absl::StatusOr<bool> CreateSpare(size_t count, size_t may_hold);
+  void NoteRefusal();
   absl::Status UnmapIdle(size_t count);
   absl::Status DestroySpare(size_t count);
   absl::Status Grow(size_t bytes);
@@ -151,6 +175,10 @@ class Arena {
   PlacementHistory history_;
   bool moved_ = false;  // chunks were taken from behind addresses
   int64_t refusals_ = 0;
+  static constexpr size_t kNotRefused = std::numeric_limits<size_t>::max();
+  size_t refused_at_ = kNotRefused;  // bytes held when the device refused more
+  int64_t requests_since_ask_ = 0;
+  int64_t budget_falls_ = 0;
 };
 
 }  // namespace rekindle

@@ -258,6 +258,7 @@ absl::Status BfcAllocator::Trim() { return ReleaseFreeSegments(); }
 AllocatorStats BfcAllocator::stats() const {
   AllocatorStats stats;
   stats.budget = ledger_.budget();
+  stats.effective_budget = stats.budget;
   stats.requested_bytes = requested_bytes_;
   stats.reserved_bytes = reserved_bytes_;
   stats.live_physical_bytes = live_physical_bytes_;

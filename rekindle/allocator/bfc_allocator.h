@@ -59,11 +59,15 @@ class BfcAllocator : public Allocator {
   void Free(Block block, absl::Span<const Stream> streams) override;
   void StreamEnded(Stream stream) override { order_.End(stream); }
 
+  // Its memory never moves.
+  absl::StatusOr<size_t> Compact(size_t, BlockMover&) override { return 0; }
+
   // Its segment. No promise that such a block can be had follows from this:
   // free pieces of many segments do not make one.
   size_t WorstCaseBytes(size_t bytes) const override;
 
   absl::Status SetBudget(size_t bytes) override;
+  void AskAgain() override {}  // each request does
   absl::Status Trim() override;
   AllocatorStats stats() const override;
   std::vector<SegmentSnapshot> Snapshot() const override;

@@ -25,14 +25,37 @@ void HistoryAllocator::Free(Block block, absl::Span<const Stream> streams) {
   Remember(MemoryEvent::Action::kFree, block);
 }
 
+class HistoryAllocator::RememberingMover : public BlockMover {
+ public:
+  RememberingMover(HistoryAllocator& history, BlockMover& mover)
+      : history_(history), mover_(mover) {}
+
+  bool CanMove(const Block& block) override { return mover_.CanMove(block); }
+  void Moved(const Block& from, const Block& to) override {
+    history_.Remember(MemoryEvent::Action::kAllocate, to);
+    history_.Remember(MemoryEvent::Action::kFree, from);
+    mover_.Moved(from, to);
+  }
+
+ private:
+  HistoryAllocator& history_;
+  BlockMover& mover_;
+};
+
+absl::StatusOr<size_t> HistoryAllocator::Compact(size_t bytes,
+                                                 BlockMover& mover) {
+  RememberingMover remembering(*this, mover);
+  return allocator_->Compact(bytes, remembering);
+}
+
 void HistoryAllocator::Remember(MemoryEvent::Action action, Block block) {
   if (block.bytes == 0 || capacity_ == 0) return;
   if (events_.size() == capacity_) events_.pop_front();
   size_t free_bytes = 0;
   if (action == MemoryEvent::Action::kOutOfMemory) {
     const AllocatorStats stats = allocator_->stats();
-    free_bytes =
-        stats.budget - std::min(stats.budget, stats.live_physical_bytes);
+    free_bytes = stats.effective_budget -
+                 std::min(stats.effective_budget, stats.live_physical_bytes);
   }
   events_.push_back({action, block.address, block.bytes, free_bytes,
                      absl::GetCurrentTimeNanos() / 1000, frame_});

@@ -38,6 +38,8 @@ class HistoryAllocator : public Allocator {
                                                 Stream stream) override;
   void Free(Block block, absl::Span<const Stream> streams) override;
   void StreamEnded(Stream stream) override { allocator_->StreamEnded(stream); }
+  // A move is remembered as an allocation and a free.
+  absl::StatusOr<size_t> Compact(size_t bytes, BlockMover& mover) override;
 
   size_t WorstCaseBytes(size_t bytes) const override {
     return allocator_->WorstCaseBytes(bytes);
@@ -45,6 +47,7 @@ class HistoryAllocator : public Allocator {
   absl::Status SetBudget(size_t bytes) override {
     return allocator_->SetBudget(bytes);
   }
+  void AskAgain() override { allocator_->AskAgain(); }
   absl::Status Trim() override { return allocator_->Trim(); }
   AllocatorStats stats() const override { return allocator_->stats(); }
   std::vector<SegmentSnapshot> Snapshot() const override {
@@ -53,6 +56,8 @@ class HistoryAllocator : public Allocator {
   void CheckInvariants() const override { allocator_->CheckInvariants(); }
 
  private:
+  class RememberingMover;
+
   void Remember(MemoryEvent::Action action, Block block);
 
   const std::unique_ptr<Allocator> allocator_;

@@ -8,8 +8,11 @@
 #include <vector>
 
 #include "absl/container/btree_map.h"
+#include "absl/functional/function_ref.h"
+#include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "rekindle/allocator/arena.h"
+#include "rekindle/allocator/slab_compaction.h"
 #include "rekindle/allocator/snapshot.h"
 #include "rekindle/device/device.h"
 
@@ -21,7 +24,8 @@ struct SlabPage {
   size_t size_class = 0;
   std::vector<uint32_t> free_slots;  // the last is taken first
   size_t slots = 0;
-  StreamUse use;  // of its free slots, now or before it was a page
+  StreamUse use;          // of its free slots, now or before it was a page
+  bool emptying = false;  // gets no new blocks
 };
 
 // Blocks of up to `limit` bytes without a chunk, or even 512 bytes, each. Size
@@ -57,6 +61,17 @@ class SlabPool {
   // Ends a block that Allocate returned and that was in `use`.
   void Free(Slot slot, const StreamUse& use);
 
+  // Empties pages by moving their blocks to free slots of others, until pages
+  // of `bytes` have gone back to the arena or no more can (see PagesToEmpty).
+  // Returns the bytes of those that have. `can_move` says whether the block at
+  // an address may move; `move` moves it. An error of `move` ends it: that
+  // block and those after it stay where they are.
+  absl::StatusOr<size_t> Compact(
+      size_t bytes, absl::FunctionRef<bool(DeviceAddress)> can_move,
+      absl::FunctionRef<absl::Status(Slot from, Slot to)> move);
+
+  int64_t emptied_pages() const { return emptied_pages_; }  // by Compact
+
   // The slots of the page at this address, in order; empty if there is none.
   std::vector<BlockSnapshot> Snapshot(DeviceAddress page) const;
 
@@ -68,9 +83,19 @@ class SlabPool {
 
  private:
   size_t ClassOf(size_t bytes) const;
+  Slot TakeSlot(SlabPage& page);
+
+  bool CouldEmptyAPage() const;
+  std::vector<PageUse> PageUses() const;
+  bool HasOnlyPages(const Range& page) const;
+  std::vector<DeviceAddress> LiveSlots(const SlabPage& page) const;
+  void SetEmptying(SlabPage& page, bool emptying);
+  absl::Status Empty(SlabPage& page,
+                     absl::FunctionRef<absl::Status(Slot from, Slot to)> move);
 
   struct SizeClass {
     size_t bytes = 0;
+    size_t free_slots = 0;  // of all its pages
     absl::btree_map<DeviceAddress, SlabPage*> with_room;
   };
 
@@ -81,6 +106,7 @@ class SlabPool {
   const size_t limit_;
   const size_t page_bytes_;
   std::vector<SizeClass> classes_;
+  int64_t emptied_pages_ = 0;
   std::vector<uint8_t> class_of_;  // by size in units of kAlignment, less one
   absl::btree_map<DeviceAddress, std::unique_ptr<SlabPage>> pages_;
 };

@@ -71,7 +71,7 @@ absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes,
                         slabs_.Allocate(bytes, stream));
     if (slot.page != nullptr) {
       small_.emplace(slot.address, SmallBlock{bytes, slot.page});
-      return Register({slot.address, bytes, 0});
+      return Register(SmallBlockAt(slot.address));
     }
   }
   RK_ASSIGN_OR_RETURN(
@@ -88,6 +88,37 @@ std::optional<Block> VmmAllocator::Register(Block block) {
   ++allocations_;
   device_.MarkUsed(block.address, block.bytes);
   return block;
+}
+
+Block VmmAllocator::SmallBlockAt(DeviceAddress address) const {
+  return {address, small_.at(address).bytes, 0, /*movable=*/true};
+}
+
+absl::StatusOr<size_t> VmmAllocator::Compact(size_t bytes, BlockMover& mover) {
+  return slabs_.Compact(
+      bytes,
+      [&](DeviceAddress address) {
+        return mover.CanMove(SmallBlockAt(address));
+      },
+      [&](SlabPool::Slot from, SlabPool::Slot to) {
+        return MoveSmall(from, to, mover);
+      });
+}
+
+absl::Status VmmAllocator::MoveSmall(SlabPool::Slot from, SlabPool::Slot to,
+                                     BlockMover& mover) {
+  const Block before = SmallBlockAt(from.address);
+  const size_t slot_bytes = slabs_.SlotBytes(before.bytes);
+  device_.MarkUsed(to.address, before.bytes);
+  const absl::Status copied =
+      device_.Copy(to.address, from.address, before.bytes, Stream());
+  device_.MarkFree(copied.ok() ? from.address : to.address, slot_bytes);
+  RK_RETURN_IF_ERROR(copied);
+  small_.erase(from.address);
+  small_.emplace(to.address, SmallBlock{before.bytes, to.page});
+  ++moved_blocks_;
+  mover.Moved(before, SmallBlockAt(to.address));
+  return absl::OkStatus();
 }
 
 void VmmAllocator::Free(Block block, absl::Span<const Stream> streams) {
@@ -130,6 +161,7 @@ size_t VmmAllocator::WorstCaseBytes(size_t bytes) const {
 
 absl::Status VmmAllocator::SetBudget(size_t bytes) {
   ledger_.SetBudget(bytes);
+  arena_.ForgetRefusal();
   return arena_.GiveBackExcess();
 }
 
@@ -138,6 +170,7 @@ absl::Status VmmAllocator::Trim() { return arena_.Trim(); }
 AllocatorStats VmmAllocator::stats() const {
   AllocatorStats stats;
   stats.budget = ledger_.budget();
+  stats.effective_budget = arena_.effective_budget();
   stats.requested_bytes = requested_bytes_;
   stats.reserved_bytes = arena_.live_bytes();
   stats.live_physical_bytes = arena_.live_physical_bytes();
@@ -147,6 +180,9 @@ AllocatorStats VmmAllocator::stats() const {
   stats.allocations = allocations_;
   stats.vmm_calls = arena_.vmm_calls();
   stats.refusals = arena_.refusals();
+  stats.budget_falls = arena_.budget_falls();
+  stats.moved_blocks = moved_blocks_;
+  stats.emptied_pages = slabs_.emptied_pages();
   return stats;
 }
 

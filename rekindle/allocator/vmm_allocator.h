@@ -74,11 +74,16 @@ class VmmAllocator : public Allocator {
   void Free(Block block, absl::Span<const Stream> streams) override;
   void StreamEnded(Stream stream) override { arena_.order().End(stream); }
 
+  // Blocks in slab pages move. For a request larger than a page, chunks are
+  // emptied before single pages.
+  absl::StatusOr<size_t> Compact(size_t bytes, BlockMover& mover) override;
+
   // In whole chunks: of a slab page for a small block; for others the bytes
   // rounded up, and one chunk more above tight_limit.
   size_t WorstCaseBytes(size_t bytes) const override;
 
   absl::Status SetBudget(size_t bytes) override;
+  void AskAgain() override { arena_.AskAgain(); }
   absl::Status Trim() override;
   AllocatorStats stats() const override;
   std::vector<SegmentSnapshot> Snapshot() const override;
@@ -95,6 +100,9 @@ class VmmAllocator : public Allocator {
 
   bool IsSmall(size_t bytes) const { return bytes <= slabs_.limit(); }
   std::optional<Block> Register(Block block);
+  Block SmallBlockAt(DeviceAddress address) const;
+  absl::Status MoveSmall(SlabPool::Slot from, SlabPool::Slot to,
+                         BlockMover& mover);
   void FreeSmall(Block block, const StreamUse& use);
   void FreeRange(Block block, const StreamUse& use);
 
@@ -106,6 +114,7 @@ class VmmAllocator : public Allocator {
   int64_t live_blocks_ = 0;
   size_t requested_bytes_ = 0;
   int64_t allocations_ = 0;
+  int64_t moved_blocks_ = 0;
 };
 
 }  // namespace rekindle

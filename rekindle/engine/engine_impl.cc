@@ -138,7 +138,11 @@ absl::Status Engine::Impl::SetBudget(size_t bytes) {
 }
 
 void Engine::Impl::EvictDownTo(size_t bytes) {
-  while (residency_.held_bytes() > bytes && residency_.EvictVictim()) {
+  while (residency_.held_bytes() > bytes) {
+    const absl::StatusOr<bool> less =
+        residency_.MakeRoom(residency_.held_bytes() - bytes);
+    // What a failed copy leaves in place can still be given up.
+    if (less.ok() ? !*less : !residency_.EvictVictim()) break;
   }
   residency_.Settle();
 }
@@ -355,6 +359,7 @@ absl::Status Engine::Impl::TooSmall(const Request& request) {
   }
   shortfall.workspace_bytes = request.workspace;
   shortfall.budget = allocator_.stats().budget;
+  shortfall.effective_budget = allocator_.stats().effective_budget;
   shortfall.constant_bytes = residency_.stats().constant_bytes;
   shortfall.pinned_bytes = residency_.stats().pinned_bytes;
   if (!pins_.empty()) shortfall.pinned_by = pins_.front().second;

@@ -27,6 +27,11 @@ void Residency::Place(Storage& storage, Holding holding) {
   storage.holding = std::move(holding);
   storage.evicted = false;
   storage.discard = false;
+  const Block& block = storage.holding.block;
+  if (block.movable) {
+    movable_[block.address] = &storage;
+    compact_ = true;
+  }
   if (!storage.constant()) policy_->OnResident(storage);
   Accessed(storage);
   UpdateHeld(storage);
@@ -44,6 +49,8 @@ Holding Residency::Take(Storage& storage) {
   UpdateHeld(storage);
   Recount(storage);
   graph_.EvictedChanged(storage);
+  const Block& block = storage.holding.block;
+  if (block.movable) movable_.erase(block.address);
   return std::exchange(storage.holding, Holding{});
 }
 
@@ -58,6 +65,7 @@ void Residency::Free(Holding holding) {
   if (holding.release) {
     holding.release();
   } else {
+    if (holding.block.movable) compact_ = true;
     allocator_.Free(holding.block);
   }
 }
@@ -72,6 +80,7 @@ void Residency::Pin(Storage& storage) {
 void Residency::Unpin(Storage& storage) {
   RK_CHECK(storage.pins > 0, "unpinned twice");
   --storage.pins;
+  if (storage.holding.block.movable) compact_ = true;
   graph_.Changed(storage);
 }
 
@@ -130,11 +139,12 @@ absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
   blocks.reserve(sizes.size());
   auto unwind = absl::MakeCleanup([this, &blocks] {
     while (!blocks.empty()) {
-      allocator_.Free(blocks.back());
+      Free({blocks.back(), {}});
       blocks.pop_back();
     }
   });
   for (size_t size : sizes) {
+    bool asked_again = false;
     while (true) {
       RK_ASSIGN_OR_RETURN(std::optional<Block> block,
                           allocator_.Allocate(size));
@@ -142,11 +152,56 @@ absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
         blocks.push_back(*block);
         break;
       }
-      if (!EvictVictim()) return std::nullopt;
+      RK_ASSIGN_OR_RETURN(const bool made_room, MakeRoom(size));
+      if (made_room) continue;
+      if (asked_again || !DeviceIsShort()) return std::nullopt;
+      allocator_.AskAgain();
+      asked_again = true;
     }
   }
   std::move(unwind).Cancel();
   return blocks;
+}
+
+bool Residency::DeviceIsShort() const {
+  const AllocatorStats stats = allocator_.stats();
+  return stats.effective_budget < stats.budget;
+}
+
+// Blocks that no storage has yet are those of a running call, which, like all
+// that is pinned, must stay.
+class Residency::Mover : public BlockMover {
+ public:
+  explicit Mover(Residency& residency) : residency_(residency) {}
+
+  bool CanMove(const Block& block) override {
+    const auto found = residency_.movable_.find(block.address);
+    return found != residency_.movable_.end() && found->second->pins == 0;
+  }
+  void Moved(const Block& from, const Block& to) override {
+    auto node = residency_.movable_.extract(from.address);
+    Storage* const storage = node.mapped();
+    storage->holding.block = to;
+    residency_.movable_[to.address] = storage;
+    ++residency_.stats_.moves;
+  }
+
+ private:
+  Residency& residency_;
+};
+
+absl::StatusOr<size_t> Residency::Compact(size_t bytes) {
+  if (!compact_) return 0;
+  Mover mover(*this);
+  RK_ASSIGN_OR_RETURN(const size_t gained, allocator_.Compact(bytes, mover));
+  compact_ = gained > 0;
+  if (gained > 0) ++stats_.compactions;
+  return gained;
+}
+
+absl::StatusOr<bool> Residency::MakeRoom(size_t bytes) {
+  RK_ASSIGN_OR_RETURN(const size_t gained, Compact(bytes));
+  return gained > 0 || EvictVictim();
 }
 
 bool Residency::EvictVictim() {
@@ -247,6 +302,7 @@ void Residency::CheckInvariants() const {
   EngineStats sums;
   size_t candidates = 0;
   size_t requested = 0;
+  size_t movable = 0;
   for (const Storage* storage : graph_.Storages()) {
     const Storage::Counted figures = Figures(*storage);
     const size_t kind = static_cast<size_t>(storage->kind);
@@ -263,9 +319,15 @@ void Residency::CheckInvariants() const {
     RK_CHECK(storage->resident() || storage->pins == 0, "pinned, no bytes");
     RK_CHECK(storage->resident() || !storage->constant(), "constant, no bytes");
     RK_CHECK(storage->plan_uses == 0 && !storage->queued, "left over");
+    if (storage->resident() && storage->holding.block.movable) {
+      const auto found = movable_.find(storage->address());
+      RK_CHECK(found != movable_.end() && found->second == storage, "address");
+      ++movable;
+    }
     candidates += IsCandidate(*storage) ? 1 : 0;
   }
   RK_CHECK(candidates == index_.size(), "index size");
+  RK_CHECK(movable == movable_.size(), "addresses of movable blocks");
   RK_CHECK(held_.empty(), "held outside a plan");
   RK_CHECK(sums.live_bytes == stats_.live_bytes, "live bytes");
   RK_CHECK(sums.resident_bytes == stats_.resident_bytes, "resident bytes");

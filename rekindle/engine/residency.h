@@ -7,6 +7,7 @@
 #include <optional>
 #include <vector>
 
+#include "absl/container/flat_hash_map.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
@@ -47,10 +48,15 @@ class Residency {
   // Brings everything in order after changes in the graph.
   void Settle();
 
-  // One block a size; gives up storages until all fit. nullopt if they cannot:
-  // then everything that could be given up was, and nothing is allocated.
+  // One block a size; makes room until all fit. nullopt if they cannot: then
+  // everything that could be given up was, and nothing is allocated. Errors: of
+  // the device.
   absl::StatusOr<std::optional<std::vector<Block>>> Allocate(
       absl::Span<const size_t> sizes);
+  // Moves small blocks together, or, if that gains nothing, gives up a victim.
+  // (Moving costs some copies, a victim must be computed again.) Not all of
+  // `bytes` need be free then. False if neither can be; errors: of a copy.
+  absl::StatusOr<bool> MakeRoom(size_t bytes);
   // Gives up whatever can be.
   void EvictAll();
   // Gives up the victim of the policy; or, if only storages are left that the
@@ -81,6 +87,10 @@ class Residency {
   void CheckInvariants() const;
 
  private:
+  class Mover;
+
+  absl::StatusOr<size_t> Compact(size_t bytes);
+  bool DeviceIsShort() const;
   static bool IsCandidate(const Storage& storage);
   static bool IsUnneeded(const Storage& storage);
   static Storage::Counted Figures(const Storage& storage);
@@ -96,6 +106,12 @@ class Residency {
   ScanIndex index_;
   std::vector<Storage*> held_;  // resident, and still read by the plan
   bool plan_broken_ = false;
+  // Who lies where, of those whose block is movable: a hash operation when one
+  // gets or loses its bytes.
+  absl::flat_hash_map<DeviceAddress, Storage*> movable_;
+  // False if compacting gained nothing, and no movable block was placed, freed
+  // or unpinned since.
+  bool compact_ = true;
   double now_ = 0;
   EngineStats stats_;
 };

@@ -119,6 +119,16 @@ std::string Pins(const Shortfall& shortfall, const Unit& unit) {
   return absl::StrCat(text, " (", place.empty() ? by.name : place, ")");
 }
 
+std::string BudgetText(const Shortfall& shortfall, const Unit& unit) {
+  std::string text = absl::StrCat("budget ", unit.WithName(shortfall.budget));
+  if (shortfall.device_is_short()) {
+    absl::StrAppend(&text, " (of which the device has only ",
+                    unit.Number(shortfall.effective_budget),
+                    ": another process may hold memory)");
+  }
+  return text;
+}
+
 // What whole chunks take beyond the values in them, where blocks lie worst.
 std::string Rounding(const Shortfall& shortfall, const Unit& unit) {
   size_t values = Sum(shortfall.constant_bytes) + shortfall.pinned_bytes;
@@ -146,7 +156,7 @@ std::string Recomputation(const Shortfall& shortfall, const Unit& unit) {
 std::string ToString(const Shortfall& shortfall) {
   const Unit unit(std::max(shortfall.budget, shortfall.needed_budget));
   return absl::StrCat(ToString(shortfall.label), " needs ", Need(shortfall),
-                      "; budget ", unit.WithName(shortfall.budget), ": ",
+                      "; ", BudgetText(shortfall, unit), ": ",
                       Constants(shortfall, unit), ", ", Pins(shortfall, unit),
                       Rounding(shortfall, unit), Recomputation(shortfall, unit),
                       ", short by ", unit.AtLeast(shortfall.short_by()),

@@ -104,6 +104,8 @@ struct EngineStats {
   size_t peak_live_bytes = 0;
   int64_t evictions = 0;       // given up to make room, recomputable
   int64_t releases = 0;        // bytes freed because nobody needed them
+  int64_t compactions = 0;     // times small ones were moved to make room
+  int64_t moves = 0;           // storages that moved then
   int64_t calls = 0;           // first runs
   int64_t recomputations = 0;  // further runs
   double call_cost = 0;        // cost of first runs

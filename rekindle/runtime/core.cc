@@ -49,6 +49,7 @@ Core::Section::Section(Core& core, const Label& label) : Section(core) {
 
 Core::Section::~Section() {
   core_.EndLate();
+  core_.WarnIfBudgetFell();
   const std::vector<std::function<void()>> deleters =
       std::exchange(core_.late_deleters_, {});
   core_.gate_.Leave();
@@ -377,6 +378,16 @@ void Core::EndLate() {
     }
   }
   if (unpinned) gate_.NotifyAll();
+}
+
+void Core::WarnIfBudgetFell() {
+  const AllocatorStats stats = allocator_->stats();
+  if (stats.budget_falls == budget_falls_) return;
+  budget_falls_ = stats.budget_falls;
+  log_.Warning(absl::StrCat("the device has only ",
+                            FormatBytes(stats.effective_budget),
+                            " of the budget of ", FormatBytes(stats.budget),
+                            " left: another process may hold memory"));
 }
 
 }  // namespace rekindle::internal

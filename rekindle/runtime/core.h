@@ -180,6 +180,8 @@ class Core : public std::enable_shared_from_this<Core> {
   void PutAside(Late late) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   void ReleasePin(const Pin& pin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   void EndLate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+  // One warning each time that the device refused what the budget allows.
+  void WarnIfBudgetFell() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
 
   const RuntimeOptions options_;
   const Log log_;
@@ -199,6 +201,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::map<std::thread::id, int> pins_ ABSL_GUARDED_BY(gate_);
   std::set<StorageId> written_ ABSL_GUARDED_BY(gate_);  // by a WriteGuard
   int64_t steps_ ABSL_GUARDED_BY(gate_) = 0;
+  int64_t budget_falls_ ABSL_GUARDED_BY(gate_) = 0;    // warned of
   int64_t snapshot_step_ ABSL_GUARDED_BY(gate_) = -1;  // of the last snapshot
   // Whether the latest error of the engine came out of a kernel.
   bool kernel_failed_ ABSL_GUARDED_BY(gate_) = false;
@@ -207,7 +210,8 @@ class Core : public std::enable_shared_from_this<Core> {
   std::unique_ptr<RecordingEngine> engine_ ABSL_PT_GUARDED_BY(gate_);
 };
 
-// Holds the gate. Before it opens, everything put aside ends.
+// Holds the gate. Before it opens, everything put aside ends, and what must be
+// said is said.
 class ABSL_SCOPED_LOCKABLE Core::Section {
  public:
   explicit Section(Core& core) ABSL_EXCLUSIVE_LOCK_FUNCTION(core.gate_);

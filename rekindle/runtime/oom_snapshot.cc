@@ -43,12 +43,14 @@ std::string ToJson(const OomSnapshot& snapshot) {
   for (const StorageInfo& storage : snapshot.storages) {
     storages.push_back(StorageJson(storage));
   }
-  const Json document = {{"message", snapshot.message},
-                         {"step", snapshot.step},
-                         {"budget_bytes", snapshot.allocator.budget},
-                         {"physical_bytes", snapshot.allocator.physical_bytes},
-                         {"storages", std::move(storages)},
-                         {"stats", StatsJson(snapshot)}};
+  const Json document = {
+      {"message", snapshot.message},
+      {"step", snapshot.step},
+      {"budget_bytes", snapshot.allocator.budget},
+      {"effective_budget_bytes", snapshot.allocator.effective_budget},
+      {"physical_bytes", snapshot.allocator.physical_bytes},
+      {"storages", std::move(storages)},
+      {"stats", StatsJson(snapshot)}};
   // Names are the program's: bytes that are not UTF-8 must not throw.
   return document.dump(1, ' ', false, Json::error_handler_t::replace);
 }

@@ -42,6 +42,10 @@ absl::Status RandomWorkload::Step() {
       Draw(static_cast<size_t>(options_.budget_change_every)) == 0) {
     return ChangeBudget();
   }
+  if (options_.compact_every > 0 &&
+      Draw(static_cast<size_t>(options_.compact_every)) == 0) {
+    return Compact();
+  }
   if (!live_.empty() && Draw(100) < 45) {
     FreeOne();
     return absl::OkStatus();
@@ -100,12 +104,8 @@ void RandomWorkload::Add(Block block) {
   if (block.bytes > 4096) {
     EXPECT_EQ(block.address % 512, 0u);
   }
-  const DeviceAddress end = block.address + block.bytes;
-  const auto next = taken_.lower_bound(block.address);
-  EXPECT_TRUE(next == taken_.end() || next->first >= end);
-  EXPECT_TRUE(next == taken_.begin() ||
-              std::prev(next)->second <= block.address);
-  taken_[block.address] = end;
+  ExpectFree(block);
+  taken_[block.address] = block.address + block.bytes;
   const auto content = static_cast<uint8_t>(1 + Draw(255));
   if (device_.holds_bytes()) {
     for (const Block& end_of_block : Ends(block)) {
@@ -119,6 +119,14 @@ void RandomWorkload::Add(Block block) {
   worst_case_ += allocator_.WorstCaseBytes(block.bytes);
   requested_ += block.bytes;
   EXPECT_EQ(allocator_.stats().requested_bytes, requested_);
+}
+
+void RandomWorkload::ExpectFree(Block block) {
+  const auto next = taken_.lower_bound(block.address);
+  EXPECT_TRUE(next == taken_.end() ||
+              next->first >= block.address + block.bytes);
+  EXPECT_TRUE(next == taken_.begin() ||
+              std::prev(next)->second <= block.address);
 }
 
 void RandomWorkload::FreeOne() {
@@ -154,6 +162,49 @@ void RandomWorkload::FreeAll() {
 absl::Status RandomWorkload::ChangeBudget() {
   if (Draw(4) == 0) return allocator_.Trim();
   return allocator_.SetBudget(largest_budget_ * (1 + Draw(8)) / 8);
+}
+
+// Three of four blocks may move. Those that do lie where none lay.
+class RandomWorkload::Mover : public BlockMover {
+ public:
+  explicit Mover(RandomWorkload& workload) : workload_(workload) {
+    for (LiveBlock& live : workload.live_) at_[live.block.address] = &live;
+  }
+
+  bool CanMove(const Block& block) override {
+    EXPECT_TRUE(at_.count(block.address) > 0);
+    return block.address / 256 % 4 != 0;
+  }
+  void Moved(const Block& from, const Block& to) override {
+    LiveBlock* const live = at_.at(from.address);
+    EXPECT_EQ(live->block.bytes, to.bytes);
+    at_.erase(from.address);
+    EXPECT_TRUE(at_.emplace(to.address, live).second);
+    live->block = to;
+    workload_.taken_.erase(from.address);
+    workload_.ExpectFree(to);
+    workload_.taken_[to.address] = to.address + to.bytes;
+  }
+
+ private:
+  RandomWorkload& workload_;
+  std::map<DeviceAddress, LiveBlock*> at_;
+};
+
+absl::Status RandomWorkload::Compact() {
+  const AllocatorStats before = allocator_.stats();
+  Mover mover(*this);
+  const absl::StatusOr<size_t> gained =
+      allocator_.Compact(Draw(4 * options_.largest_block), mover);
+  const AllocatorStats after = allocator_.stats();
+  EXPECT_LE(after.live_physical_bytes, before.live_physical_bytes);
+  EXPECT_EQ(after.live_blocks, before.live_blocks);
+  if (!gained.ok()) return gained.status();
+  EXPECT_EQ(after.reserved_bytes, before.reserved_bytes - *gained);
+  if (*gained == 0) {
+    EXPECT_EQ(after.moved_blocks, before.moved_blocks);
+  }
+  return absl::OkStatus();
 }
 
 void RandomWorkload::CheckBudget() {

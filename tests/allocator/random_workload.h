@@ -22,6 +22,8 @@ struct WorkloadOptions {
   int budget_change_every = 0;
   // Whether device calls may fail: then memory can stay above a lowered budget.
   bool device_fails = false;
+  // One in so many steps compacts. 0: none does.
+  int compact_every = 0;
 };
 
 // Each step allocates or frees and checks what the contract promises:
@@ -49,6 +51,7 @@ class RandomWorkload {
   int64_t misses() const { return misses_; }  // requests that did not fit
 
  private:
+  class Mover;
   struct LiveBlock {
     Block block;
     uint8_t content;
@@ -57,7 +60,9 @@ class RandomWorkload {
   absl::Status Step();
   absl::Status Allocate(size_t bytes);
   absl::Status ChangeBudget();
+  absl::Status Compact();
   void Add(Block block);
+  void ExpectFree(Block block);
   bool Holds(Block block, uint8_t content);
   void CheckBudget();
   void CheckAgainst(const AllocatorStats& before);

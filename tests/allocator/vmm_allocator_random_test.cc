@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Long random runs of the allocator on several devices, and random runs with
 // each device call failing in turn.
+#include <cstdio>
 #include <memory>
 #include <random>
 #include <string>
@@ -94,15 +95,19 @@ class RandomAllocatorTest : public testing::TestWithParam<Geometry> {
     RandomWorkload workload(device, *allocator, seed,
                             {.largest_block = GetParam().largest_block,
                              .budget_change_every = budget_change_every,
-                             .device_fails = false});
+                             .device_fails = false,
+                             .compact_every = 40});
     for (int done = 0; done < steps && !HasFailure(); done += check_every) {
       ASSERT_THAT(workload.Run(check_every), IsOk());
       allocator->CheckInvariants();
     }
     EXPECT_GT(workload.misses(), 0) << "the budget was never short";
+    moved_blocks_ += allocator->stats().moved_blocks;
     allocator.reset();
     EXPECT_EQ(device.memory_info().created, 0u);
   }
+
+  int64_t moved_blocks_ = 0;
 };
 
 TEST_P(RandomAllocatorTest, ShortRunsCheckedAtEveryStep) {
@@ -111,7 +116,10 @@ TEST_P(RandomAllocatorTest, ShortRunsCheckedAtEveryStep) {
   }
 }
 
-TEST_P(RandomAllocatorTest, LongRun) { Run(100, GetParam().steps, 1000, 0); }
+TEST_P(RandomAllocatorTest, LongRun) {
+  Run(100, GetParam().steps, 1000, 0);
+  std::printf("%lld blocks moved\n", static_cast<long long>(moved_blocks_));
+}
 
 TEST_P(RandomAllocatorTest, LongRunWithChangingBudgets) {
   Run(101, GetParam().steps, 1000, 500);
@@ -127,7 +135,8 @@ TEST_P(RandomAllocatorTest, BlocksWhoseWorstCasesFitCanAllBeHad) {
     RandomWorkload workload(*device, *allocator, seed,
                             {.largest_block = GetParam().largest_block,
                              .budget_change_every = 0,
-                             .device_fails = false});
+                             .device_fails = false,
+                             .compact_every = 50});
     ASSERT_THAT(workload.Run(500), IsOk());
     std::mt19937_64 random(seed);
     for (size_t n = random() % 40; n > 0; --n) workload.FreeOne();
@@ -154,7 +163,8 @@ bool RunWithFault(Device& working, const Geometry& geometry, Verb verb, int n,
   constexpr int kSteps = 150;
   const WorkloadOptions options = {.largest_block = geometry.largest_block,
                                    .budget_change_every = 20,
-                                   .device_fails = true};
+                                   .device_fails = true,
+                                   .compact_every = 10};
   FaultInjectingDevice device(working);
   device.FailCall(verb, n, error);
   auto allocator = VmmAllocator::Create(device, OptionsOf(geometry));
@@ -194,8 +204,9 @@ void FailEachCall(const Geometry& geometry, Verb verb, absl::Status error) {
 }
 
 TEST_P(RandomAllocatorTest, GoesOnAfterAnyDeviceCallIsBroken) {
-  for (const Verb verb : {Verb::kReserve, Verb::kCreate, Verb::kDestroy,
-                          Verb::kMap, Verb::kUnmap, Verb::kSynchronize}) {
+  for (const Verb verb :
+       {Verb::kReserve, Verb::kCreate, Verb::kDestroy, Verb::kMap, Verb::kUnmap,
+        Verb::kSynchronize, Verb::kCopy}) {
     FailEachCall(GetParam(), verb, absl::InternalError("broken"));
   }
 }
@@ -251,6 +262,14 @@ const Geometry kHost[] = {
      .granularity = 64 * kKiB,
      .budget = 2 * kMiB,
      .largest_block = 200 * kKiB,
+     .steps = 20'000},
+    {.name = "SmallOnly",
+     .host = true,
+     .poison = true,
+     .granularity = 16 * kKiB,
+     .budget = 64 * kKiB,
+     .largest_block = 1500,
+     .small_block_limit = 1024,
      .steps = 20'000},
     {.name = "LargePages",
      .host = true,

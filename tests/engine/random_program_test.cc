@@ -67,6 +67,8 @@ struct Totals {
   int programs = 0;
   int recomputed = 0;
   int exhausted = 0;
+  int moved = 0;  // programs in which small storages moved
+  int64_t moves = 0;
 };
 
 class RandomProgram {
@@ -100,8 +102,9 @@ class RandomProgram {
   }
   size_t RandomHandle() { return Below(handles_.size()); }
   size_t RandomWords() {
-    constexpr size_t kSizes[] = {0, 1, 17, 128, 1000, 1024, 1500, 4000};
-    return kSizes[Below(8)];
+    constexpr size_t kSizes[] = {0,   1,   17,  40,   60,   60,
+                                 128, 250, 250, 1000, 1024, 4000};
+    return kSizes[Below(12)];
   }
 
   void Step() {
@@ -330,11 +333,17 @@ TEST_P(RandomProgramTest, HasTheBitsOfTheModelUnderAnyBudget) {
     ++totals.programs;
     totals.recomputed += engine_->stats().recomputations > 0 ? 1 : 0;
     totals.exhausted += program.exhausted();
+    totals.moved += engine_->stats().moves > 0 ? 1 : 0;
+    totals.moves += engine_->stats().moves;
     if (HasFailure()) std::printf("seed %u\n", seed);
   }
-  std::printf("%d programs, %d recomputed, %d calls did not fit at first\n",
-              totals.programs, totals.recomputed, totals.exhausted);
+  std::printf(
+      "%d programs, %d recomputed, %d calls did not fit at first, %lld moves "
+      "in %d programs\n",
+      totals.programs, totals.recomputed, totals.exhausted,
+      static_cast<long long>(totals.moves), totals.moved);
   EXPECT_GE(totals.recomputed * 2, totals.programs);
+  EXPECT_GT(totals.moved, 0);
 }
 
 INSTANTIATE_TEST_SUITE_P(Policies, RandomProgramTest,
