@@ -28,6 +28,11 @@ class Writer {
   }
 
   bool done() const { return operations_ <= 0; }
+  // Whether all of it is in the file.
+  bool Close() {
+    file_.close();
+    return file_.good();
+  }
   size_t Draw(size_t bound) { return random_() % bound; }
 
   // False: more would be alive than the capacity.
@@ -116,7 +121,7 @@ void Combs(Writer& w) {
 }  // namespace rekindle
 
 int main(int argc, char** argv) {
-  if (argc < 2) {
+  if (argc < 2 || argc > 4 || (argc > 2 && std::atoll(argv[2]) <= 0)) {
     std::fputs("usage: write_traces FOLDER [OPERATIONS] [SEED]\n", stderr);
     return 2;
   }
@@ -131,6 +136,11 @@ int main(int argc, char** argv) {
   for (const auto& [name, write] : kinds) {
     rekindle::Writer writer(folder + "/" + name + ".csv", operations, seed);
     write(writer);
+    if (!writer.Close()) {
+      std::fprintf(stderr, "write_traces: cannot write %s/%s.csv\n",
+                   folder.c_str(), name);
+      return 1;
+    }
   }
   return 0;
 }

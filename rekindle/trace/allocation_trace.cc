@@ -9,7 +9,9 @@
 
 #include "absl/container/flat_hash_map.h"
 #include "absl/strings/match.h"
+#include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/trace/csv_row.h"
 #include "rekindle/trace/text_file.h"
@@ -26,6 +28,7 @@ struct Columns {
 };
 
 absl::StatusOr<Columns> FindColumns(absl::string_view line) {
+  absl::ConsumePrefix(&line, "\xef\xbb\xbf");  // a byte order mark
   if (line.empty()) return absl::InvalidArgumentError("no columns are named");
   const CsvHeader header(line);
   Columns columns;
@@ -33,7 +36,12 @@ absl::StatusOr<Columns> FindColumns(absl::string_view line) {
   RK_ASSIGN_OR_RETURN(columns.op, header.Find("op"));
   RK_ASSIGN_OR_RETURN(columns.id, header.Find("id"));
   RK_ASSIGN_OR_RETURN(columns.size, header.Find("size"));
-  if (const auto time = header.Find("t_us"); time.ok()) columns.time = *time;
+  const auto time = header.Find("t_us");
+  if (time.ok()) {
+    columns.time = *time;
+  } else if (!absl::IsNotFound(time.status())) {
+    return time.status();
+  }
   return columns;
 }
 
@@ -65,7 +73,14 @@ absl::StatusOr<Row> ParseRow(const Columns& columns, absl::string_view line) {
   if (row.op == 'A' || !size.empty()) {
     RK_ASSIGN_OR_RETURN(row.bytes, ParseWhole("size", size, kMostTraceBytes));
   }
-  row.before = columns.time.has_value() && fields[*columns.time] == "-1";
+  if (!columns.time.has_value()) return row;
+  const absl::string_view time = fields[*columns.time];
+  double microseconds = 0;
+  if (!time.empty() && !absl::SimpleAtod(time, &microseconds)) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("t_us ", Quoted(time), " is not a number"));
+  }
+  row.before = microseconds == -1;
   return row;
 }
 
@@ -78,8 +93,9 @@ class Builder {
     if (row.op == 'A') return Allocate(row);
     const auto found = live_.find(row.id);
     if (found == live_.end()) {
-      return absl::InvalidArgumentError(
-          absl::StrCat("block ", row.id, " is freed but not alive"));
+      return absl::InvalidArgumentError(absl::StrCat(
+          "block ", row.id, row.op == 'F' ? " is freed" : " is to be freed",
+          " but not alive"));
     }
     if (row.op == 'R') return absl::OkStatus();
     live_bytes_ -= trace_.block_bytes[found->second];

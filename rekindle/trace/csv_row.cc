@@ -18,13 +18,17 @@ CsvHeader::CsvHeader(absl::string_view line) {
 
 absl::StatusOr<size_t> CsvHeader::Find(absl::string_view name) const {
   const auto found = std::find(names_.begin(), names_.end(), name);
-  if (found != names_.end()) {
-    return static_cast<size_t>(found - names_.begin());
+  if (found == names_.end()) {
+    return absl::NotFoundError(
+        absl::StrCat("no column \"", name, "\" among ",
+                     Quoted(names_.empty() ? "" : names_[0]),
+                     names_.size() > 1 ? ", ..." : ""));
   }
-  return absl::InvalidArgumentError(
-      absl::StrCat("no column \"", name, "\" among ",
-                   Quoted(names_.empty() ? "" : names_[0]),
-                   names_.size() > 1 ? ", ..." : ""));
+  if (std::find(found + 1, names_.end(), name) != names_.end()) {
+    return absl::InvalidArgumentError(
+        absl::StrCat("column \"", name, "\" is named twice"));
+  }
+  return static_cast<size_t>(found - names_.begin());
 }
 
 std::vector<absl::string_view> SplitCsv(absl::string_view line) {

@@ -20,7 +20,8 @@ class CsvHeader {
 
   size_t columns() const { return names_.size(); }
 
-  // Where a column stands. Errors: InvalidArgument: it is not there.
+  // Where a column stands. Errors: NotFound; InvalidArgument if its name is
+  // there twice.
   absl::StatusOr<size_t> Find(absl::string_view name) const;
 
  private:

@@ -11,20 +11,25 @@
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
+#include "absl/strings/strip.h"
 
 namespace rekindle {
 namespace {
 
 constexpr unsigned kPiece = 1 << 18;
+// Unpacked. A trace of 10^7 rows is a third of it.
+constexpr size_t kMostText = size_t{1} << 30;
 
-std::string ReasonOf(int code, gzFile file) {
+std::string ReasonOf(const std::string& path, int code, gzFile file) {
   if (code == Z_BUF_ERROR) return "the compressed data ends here, cut short";
   if (code == Z_ERRNO) {
     return absl::StrCat("cannot be read: ", std::strerror(errno));
   }
   int ignored = 0;
-  return absl::StrCat("cannot be unpacked: ",
-                      file != nullptr ? gzerror(file, &ignored) : "zlib");
+  // zlib's text begins with the path, which FileError names already.
+  absl::string_view text = file != nullptr ? gzerror(file, &ignored) : "zlib";
+  absl::ConsumePrefix(&text, absl::StrCat(path, ": "));
+  return absl::StrCat("cannot be unpacked: ", text);
 }
 
 absl::Status Broken(const std::string& path, const std::string& text,
@@ -63,15 +68,16 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
     if (count < 0) {
       int code = Z_OK;
       gzerror(file, &code);
-      return Broken(path, text, ReasonOf(code, file));
+      return Broken(path, text, ReasonOf(path, code, file));
     }
+    if (text.size() > kMostText) return Broken(path, text, "too much text");
     text.append(piece.data(), static_cast<size_t>(count));
     if (count == 0) break;
   }
   // A stream that stops too soon is only told of at the end.
   std::move(close).Cancel();
   const int code = gzclose_r(file);
-  if (code != Z_OK) return Broken(path, text, ReasonOf(code, nullptr));
+  if (code != Z_OK) return Broken(path, text, ReasonOf(path, code, nullptr));
   return text;
 }
 

@@ -258,4 +258,9 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace rekindle
 
-int main(int argc, char** argv) { return rekindle::Main(argc, argv); }
+int main(int argc, char** argv) {
+  const int exit_status = rekindle::Main(argc, argv);
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_status;
+  std::fputs("gpu_check: cannot write to standard output\n", stderr);
+  return 1;
+}

@@ -74,6 +74,18 @@ TEST(DiagnosisTest, SettingsAreShownWithWhatTheyComeTo) {
                                        HasSubstr("budget of 300.00 MiB")));
 }
 
+TEST(DiagnosisTest, ADeviceThatDoesNotOpenIsAnError) {
+  const Diagnosis diagnosis = On({}, {{"REKINDLE_DEVICE", "cuda:0"}});
+  ASSERT_THAT(diagnosis.errors, SizeIs(1));
+  EXPECT_THAT(diagnosis.errors[0].what, HasSubstr("cuda:0"));
+}
+
+TEST(DiagnosisTest, AVariableThatNobodyReadsIsNoted) {
+  const Diagnosis diagnosis = On({}, {{"REKINDLE_BUGDET", "1GiB"}});
+  ASSERT_THAT(diagnosis.notes, SizeIs(1));
+  EXPECT_THAT(diagnosis.notes[0].what, HasSubstr("REKINDLE_BUDGET"));
+}
+
 TEST(DiagnosisTest, ABadSettingIsAnError) {
   const Diagnosis diagnosis = On({}, {{"REKINDLE_BUDGET", "12"}});
   ASSERT_THAT(diagnosis.errors, SizeIs(1));

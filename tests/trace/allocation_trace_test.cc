@@ -83,7 +83,7 @@ TEST(AllocationTraceTest, ErrorsNameTheLineAndTheReason) {
   EXPECT_EQ(ErrorOf(header + "A,0,1\nF,1,1\n"),
             "t.csv:3: block 1 is freed but not alive");
   EXPECT_EQ(ErrorOf(header + "R,1,1\n"),
-            "t.csv:2: block 1 is freed but not alive");
+            "t.csv:2: block 1 is to be freed but not alive");
   EXPECT_EQ(ErrorOf(header + "A,0,1\nF,0,1\nF,0,1\n"),
             "t.csv:4: block 0 is freed but not alive");
   EXPECT_EQ(ErrorOf(header + "A,0,1\nA,0,1\n"),

@@ -17,14 +17,15 @@ namespace rekindle::tools {
 namespace {
 
 // The device keeps a record of each chunk.
-constexpr size_t kMostChunks = size_t{1} << 24;
+constexpr size_t kMostChunks = size_t{1} << 22;
 
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
     const AllocationTrace& trace, const ReplayOptions& options) {
-  if (trace.peak_live_bytes / kMostChunks > options.granularity) {
+  if (trace.peak_live_bytes / options.granularity > kMostChunks) {
     return absl::InvalidArgumentError(
-        absl::StrCat("granularity ", options.granularity, " is too fine for ",
-                     FormatBytes(trace.peak_live_bytes)));
+        absl::StrCat("chunks of ", FormatBytes(options.granularity),
+                     " are too small for ", FormatBytes(trace.peak_live_bytes),
+                     " of live blocks: at most ", kMostChunks));
   }
   CountingDeviceOptions device;
   device.capacity = std::max(options.budget, options.granularity);
@@ -84,14 +85,19 @@ class Player {
 };
 
 std::string Misfit(const AllocationTrace& trace, size_t operation, int pass,
-                   const Allocator& allocator) {
+                   const Allocator& allocator, size_t granularity) {
   const size_t bytes = trace.block_bytes[trace.operations[operation].block];
   const AllocatorStats stats = allocator.stats();
-  return absl::StrCat("pass ", pass, ", operation ", operation + 1, ": ",
-                      FormatBytes(bytes), " do not fit: budget ",
-                      FormatBytes(stats.budget), ", live blocks ",
-                      FormatBytes(stats.requested_bytes), " on ",
-                      FormatBytes(stats.live_physical_bytes));
+  std::string text = absl::StrCat(
+      "pass ", pass, ", operation ", operation + 1, ": ", FormatBytes(bytes),
+      " do not fit: budget ", FormatBytes(stats.budget), ", live blocks ",
+      FormatBytes(stats.requested_bytes), " on ",
+      FormatBytes(stats.live_physical_bytes));
+  if (stats.budget < granularity) {
+    absl::StrAppend(&text, " (the budget is less than one chunk of ",
+                    FormatBytes(granularity), ")");
+  }
+  return text;
 }
 
 }  // namespace
@@ -111,7 +117,8 @@ absl::StatusOr<ReplayResult> Replay(const AllocationTrace& trace,
     RK_ASSIGN_OR_RETURN(const std::optional<size_t> misfit, player.Play());
     time += std::chrono::steady_clock::now() - start;
     if (misfit.has_value()) {
-      result.failure = Misfit(trace, *misfit, pass, *allocator);
+      result.failure =
+          Misfit(trace, *misfit, pass, *allocator, options.granularity);
     } else {
       result.vmm_calls.push_back(VmmCalls(*device) - calls);
     }

@@ -13,6 +13,8 @@
 #include "absl/strings/str_split.h"
 #include "rekindle/base/units.h"
 #include "rekindle/device/host/host_device.h"
+#include "rekindle/runtime/environment_options.h"
+#include "rekindle/runtime/open_device.h"
 #include "rekindle/runtime/options.h"
 
 namespace rekindle::tools {
@@ -43,10 +45,14 @@ void LookAtCuda(const cuda::DriverSource& driver, Diagnosis& diagnosis) {
 }
 
 void LookAtEnvironment(const Environment& environment, Diagnosis& diagnosis) {
+  std::vector<std::string> names;
   for (const auto& variable : environment) {
-    if (absl::StartsWith(variable.first, "REKINDLE_")) {
-      diagnosis.environment.push_back(variable);
-    }
+    if (!absl::StartsWith(variable.first, "REKINDLE_")) continue;
+    diagnosis.environment.push_back(variable);
+    names.push_back(variable.first);
+  }
+  for (const std::string& warning : internal::UnknownVariableWarnings(names)) {
+    diagnosis.notes.push_back({warning, "correct or unset the variable"});
   }
   const auto options = RuntimeOptions::FromEnvironment([&](const char* name) {
     std::optional<std::string> value;
@@ -58,6 +64,12 @@ void LookAtEnvironment(const Environment& environment, Diagnosis& diagnosis) {
   if (!options.ok()) {
     diagnosis.errors.push_back({std::string(options.status().message()),
                                 "correct or unset the variable"});
+    return;
+  }
+  const auto device = internal::OpenDevice(options->device);
+  if (!device.ok()) {
+    diagnosis.errors.push_back({std::string(device.status().message()),
+                                "set REKINDLE_DEVICE to host, or unset it"});
     return;
   }
   diagnosis.device = options->device == "auto" ? "host" : options->device;

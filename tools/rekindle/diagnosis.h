@@ -33,7 +33,7 @@ struct Diagnosis {
   std::optional<size_t> budget;  // in bytes
   // What keeps a program from running as it is set up.
   std::vector<Complaint> errors;
-  // What is missing for a GPU.
+  // What is missing for a GPU, and variables that nobody reads.
   std::vector<Complaint> notes;
 };
 

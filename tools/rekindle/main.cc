@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <map>
+#include <new>
 #include <utility>
 
 #include "tools/rekindle/command.h"
@@ -44,4 +45,15 @@ int Main(int argc, char** argv) {
 }  // namespace
 }  // namespace rekindle::tools
 
-int main(int argc, char** argv) { return rekindle::tools::Main(argc, argv); }
+int main(int argc, char** argv) {
+  int exit_status = rekindle::tools::kFailed;
+  try {
+    exit_status = rekindle::tools::Main(argc, argv);
+  } catch (const std::bad_alloc&) {
+    std::fputs("rekindle: this machine has not enough memory for that\n",
+               stderr);
+  }
+  if (std::fflush(stdout) == 0 && std::ferror(stdout) == 0) return exit_status;
+  std::fputs("rekindle: cannot write to standard output\n", stderr);
+  return rekindle::tools::kFailed;
+}

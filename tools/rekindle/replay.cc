@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // rekindle replay: allocation traces under a budget.
 #include <CLI/CLI.hpp>
+#include <bit>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -10,6 +11,7 @@
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
 #include "rekindle/trace/allocation_trace.h"
+#include "rekindle/trace/text_file.h"
 #include "tools/rekindle/allocation_replay.h"
 #include "tools/rekindle/budget_flag.h"
 #include "tools/rekindle/command.h"
@@ -31,6 +33,15 @@ struct Flags {
 absl::Status InFlag(absl::string_view flag, const absl::Status& status) {
   return absl::InvalidArgumentError(
       absl::StrCat("rekindle: ", flag, ": ", status.message()));
+}
+
+absl::StatusOr<size_t> ParseGranularity(const std::string& text) {
+  RK_ASSIGN_OR_RETURN(const size_t bytes, ParseBytes(text));
+  if (bytes >= 256 && bytes <= kGiB * 1024 && std::has_single_bit(bytes)) {
+    return bytes;
+  }
+  return absl::InvalidArgumentError(
+      absl::StrCat(Quoted(text), " is not a power of two from 256B to 1TiB"));
 }
 
 absl::StatusOr<std::vector<AllocationTrace>> ReadTraces(
@@ -61,7 +72,7 @@ absl::StatusOr<std::vector<ReplayedTrace>> ReplayAll(
 absl::StatusOr<int> RunReplay(const Flags& flags) {
   const auto budget = BudgetFlag::Parse(flags.budget);
   if (!budget.ok()) return InFlag("--budget", budget.status());
-  const auto granularity = ParseBytes(flags.granularity);
+  const auto granularity = ParseGranularity(flags.granularity);
   if (!granularity.ok()) return InFlag("--granularity", granularity.status());
   RK_ASSIGN_OR_RETURN(const std::vector<AllocationTrace> traces,
                       ReadTraces(flags.traces));
