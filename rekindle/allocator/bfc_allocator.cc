@@ -74,7 +74,9 @@ size_t BfcAllocator::WorstCaseBytes(size_t bytes) const {
 absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes,
                                                             Stream stream) {
   if (bytes == 0) return Block();
-  if (bytes > ledger_.budget() || ledger_.excess() > 0) return std::nullopt;
+  constexpr size_t kMost = ~size_t{0} - kAlignment;
+  if (bytes > std::min(ledger_.budget(), kMost)) return std::nullopt;
+  if (ledger_.excess() > 0) return std::nullopt;
   const size_t rounded = RoundUp(bytes, kAlignment);
   const int pool = PoolOf(rounded);
   Piece* piece = BestFit(pool, rounded);

@@ -12,12 +12,12 @@ absl::StatusOr<std::optional<Block>> HistoryAllocator::Allocate(size_t bytes,
                                                                 Stream stream) {
   RK_ASSIGN_OR_RETURN(const std::optional<Block> block,
                       allocator_->Allocate(bytes, stream));
-  if (block.has_value()) {
-    Remember(MemoryEvent::Action::kAllocate, *block);
-  } else {
-    Remember(MemoryEvent::Action::kOutOfMemory, {0, bytes});
-  }
+  if (block.has_value()) Remember(MemoryEvent::Action::kAllocate, *block);
   return block;
+}
+
+void HistoryAllocator::RememberOutOfMemory(size_t bytes) {
+  Remember(MemoryEvent::Action::kOutOfMemory, {0, bytes});
 }
 
 void HistoryAllocator::Free(Block block, absl::Span<const Stream> streams) {

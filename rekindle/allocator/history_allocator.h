@@ -27,6 +27,10 @@ class HistoryAllocator : public Allocator {
   // What the program does from now on, for the events to come.
   void SetFrame(Frame frame) { frame_ = std::move(frame); }
 
+  // A request of so many bytes was given up. (That Allocate found no room is
+  // no event: mostly something is evicted then.)
+  void RememberOutOfMemory(size_t bytes);
+
   // Oldest first.
   std::vector<MemoryEvent> events() const {
     return {events_.begin(), events_.end()};

@@ -209,6 +209,8 @@ absl::Status SlabPool::Empty(
     SlabPage& target = *size_class.with_room.begin()->second;
     RK_RETURN_IF_ERROR(arena_.order().Wait(target.use, Stream()));
     const Slot to = TakeSlot(target);
+    // The copy may still be on its way when the slot is free again.
+    target.use.Add(arena_.order().Use(Stream()));
     const absl::Status moved = move(from, to);
     // The last one ends the page.
     Free(moved.ok() ? from : to, arena_.order().Use(Stream()));

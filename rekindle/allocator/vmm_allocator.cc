@@ -65,7 +65,9 @@ VmmAllocator::VmmAllocator(Device& device, const VmmAllocatorOptions& options)
 absl::StatusOr<std::optional<Block>> VmmAllocator::Allocate(size_t bytes,
                                                             Stream stream) {
   if (bytes == 0) return Block();
-  if (bytes > ledger_.budget()) return std::nullopt;
+  constexpr size_t kMost =
+      std::numeric_limits<size_t>::max() - Arena::kAlignment;
+  if (bytes > std::min(ledger_.budget(), kMost)) return std::nullopt;
   if (IsSmall(bytes)) {
     RK_ASSIGN_OR_RETURN(const SlabPool::Slot slot,
                         slabs_.Allocate(bytes, stream));

@@ -317,6 +317,9 @@ absl::Status Core::Explain(const absl::Status& status, const Label& label) {
     const bool named = absl::StrContains(status.message(), ToString(label));
     return kernel_failed_ || named ? status : Named(label, status);
   }
+  if (history_ != nullptr) {
+    history_->RememberOutOfMemory(shortfall->short_by());
+  }
   std::string message =
       ExhaustionMessage(*shortfall, label, steps_, KnownStepBudget());
   absl::StrAppend(&message, WriteSnapshot(message));
@@ -384,6 +387,7 @@ void Core::WarnIfBudgetFell() {
   const AllocatorStats stats = allocator_->stats();
   if (stats.budget_falls == budget_falls_) return;
   budget_falls_ = stats.budget_falls;
+  if (stats.effective_budget >= stats.budget) return;  // it has risen again
   log_.Warning(absl::StrCat("the device has only ",
                             FormatBytes(stats.effective_budget),
                             " of the budget of ", FormatBytes(stats.budget),

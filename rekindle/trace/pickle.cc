@@ -55,10 +55,15 @@ class Pickler {
     out_ += 'u';
   }
 
+  // In batches, as Python does: readers put each on a stack.
   void PutArray(const Json& array) {
-    out_ += "](";
-    for (const Json& value : array) Put(value);
-    out_ += 'e';
+    constexpr size_t kBatch = 1000;
+    out_ += ']';
+    for (size_t i = 0; i < array.size(); ++i) {
+      if (i % kBatch == 0) out_ += '(';
+      Put(array[i]);
+      if ((i + 1) % kBatch == 0 || i + 1 == array.size()) out_ += 'e';
+    }
   }
 
   // Python reads no text that is not UTF-8; a name can be anything.
@@ -70,11 +75,19 @@ class Pickler {
     out_ += text;
   }
 
-  // Nine bytes in two's complement hold either kind of 64-bit number.
+  // In two's complement, and as short as the opcodes allow: PyTorch's viewer
+  // takes longer numbers for another type.
   void PutInteger(uint64_t bits, bool negative) {
-    out_ += "\x8a\x09";
+    const auto number = static_cast<int64_t>(bits);
+    if (negative == (number < 0) &&
+        number == static_cast<int64_t>(static_cast<int32_t>(number))) {
+      out_ += 'J';
+      return PutBytes(bits, 4, /*big_endian=*/false);
+    }
+    const bool fits = negative == (number < 0);
+    out_ += fits ? "\x8a\x08" : "\x8a\x09";
     PutBytes(bits, 8, /*big_endian=*/false);
-    out_ += negative ? '\xff' : '\0';
+    if (!fits) out_ += '\0';  // above 2^63
   }
 
   void PutBytes(uint64_t value, int count, bool big_endian) {

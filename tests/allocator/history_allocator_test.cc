@@ -31,7 +31,8 @@ TEST_F(HistoryAllocatorTest, RemembersWhoDidWhat) {
   const auto allocator = Open(*device_, 10);
   allocator->SetFrame({"forward", "a.cc", 1});
   const Block block = **allocator->Allocate(100 * kKiB);
-  EXPECT_EQ(*allocator->Allocate(kMiB), std::nullopt);
+  EXPECT_EQ(*allocator->Allocate(kMiB), std::nullopt);  // no event
+  allocator->RememberOutOfMemory(kMiB);
   allocator->SetFrame({"backward", "a.cc", 2});
   allocator->Free(block);
 

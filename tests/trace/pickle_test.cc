@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rekindle/trace/pickle.h"
 
+#include <algorithm>
 #include <cstdint>
 #include <limits>
 #include <string>
+#include <vector>
 
 #include "gtest/gtest.h"
 #include "tests/trace/unpickle.h"
@@ -31,6 +33,28 @@ TEST(PickleTest, KeepsPlainValues) {
       {"nested", {{"deeper", {{"deepest", 3}}}}},
   };
   EXPECT_EQ(ThereAndBack(document), document);
+}
+
+TEST(PickleTest, NumbersAreAsShortAsTheyCanBe) {
+  EXPECT_EQ(ToPickle(5), std::string("\x80\x02J\x05\0\0\0.", 8));
+  EXPECT_EQ(ToPickle(-1), "\x80\x02J\xff\xff\xff\xff.");
+  EXPECT_EQ(ToPickle(uint64_t{1} << 40),
+            std::string("\x80\x02\x8a\x08\0\0\0\0\0\x01\0\0.", 13));
+  for (uint64_t number : {uint64_t{1} << 31, uint64_t{1} << 63}) {
+    EXPECT_EQ(ThereAndBack(number), Json(number));
+    EXPECT_EQ(ThereAndBack(number - 1), Json(number - 1));
+  }
+  EXPECT_EQ(ThereAndBack(-(int64_t{1} << 31) - 1),
+            Json(-(int64_t{1} << 31) - 1));
+}
+
+TEST(PickleTest, LongListsComeInBatches) {
+  for (int size : {0, 1, 999, 1000, 1001, 2500}) {
+    const Json list(std::vector<int>(static_cast<size_t>(size), 7));
+    EXPECT_EQ(ThereAndBack(list), list) << size;
+  }
+  const std::string pickle = ToPickle(Json(std::vector<bool>(1500, true)));
+  EXPECT_EQ(std::count(pickle.begin(), pickle.end(), 'e'), 2);
 }
 
 TEST(PickleTest, TextThatIsNotUtf8BecomesReadable) {

@@ -52,6 +52,8 @@ class Unpickler {
         return stack_.push_back(true);
       case 0x89:
         return stack_.push_back(false);
+      case 'J':
+        return stack_.push_back(Plain(static_cast<int32_t>(Number(4))));
       case 0x8a:
         return stack_.push_back(Long());
       case 'G':
@@ -85,12 +87,17 @@ class Unpickler {
     for (Json& value : TakeToMark()) stack_.back().push_back(std::move(value));
   }
 
+  static Json Plain(int64_t number) {
+    return number < 0 ? Json(number) : Json(static_cast<uint64_t>(number));
+  }
+
   Json Long() {
     const uint8_t count = Byte();
+    if (count == 8) return Plain(static_cast<int64_t>(Number(8)));
     if (count != 9) throw std::runtime_error("a number of another length");
     const uint64_t low = Number(8);
-    const bool negative = Byte() != 0;
-    return negative ? Json(static_cast<int64_t>(low)) : Json(low);
+    if (Byte() != 0) throw std::runtime_error("a number below all");
+    return low;
   }
 
   double Float() {

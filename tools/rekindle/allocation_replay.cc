@@ -21,6 +21,9 @@ constexpr size_t kMostChunks = size_t{1} << 22;
 
 absl::StatusOr<std::unique_ptr<Device>> OpenDevice(
     const AllocationTrace& trace, const ReplayOptions& options) {
+  if (options.granularity == 0) {
+    return absl::InvalidArgumentError("chunks of 0 bytes");
+  }
   if (trace.peak_live_bytes / options.granularity > kMostChunks) {
     return absl::InvalidArgumentError(
         absl::StrCat("chunks of ", FormatBytes(options.granularity),
