@@ -90,13 +90,8 @@ void BM_Malloc(benchmark::State& state) {
   for (void* block : live) std::free(block);
 }
 
-// A free block of just this size waits between live ones.
 template <typename F>
-void BM_Hit(benchmark::State& state) {
-  F fixture(state);
-  const Block waiting = fixture.Allocate(kBlock);
-  fixture.Allocate(kBlock);
-  fixture.Free(waiting);
+void AllocateAndFree(benchmark::State& state, F& fixture) {
   fixture.Start();
   for (auto _ : state) {
     const Block block = fixture.Allocate(kBlock);
@@ -105,17 +100,22 @@ void BM_Hit(benchmark::State& state) {
   }
 }
 
+// A free block of just this size waits between live ones.
+template <typename F>
+void BM_Hit(benchmark::State& state) {
+  F fixture(state);
+  const Block waiting = fixture.Allocate(kBlock);
+  fixture.Allocate(kBlock);
+  fixture.Free(waiting);
+  AllocateAndFree(state, fixture);
+}
+
 // Every block is cut from a large free one and merged with it again.
 template <typename F>
 void BM_SplitAndCoalesce(benchmark::State& state) {
   F fixture(state);
   fixture.Free(fixture.Allocate(64 * kMiB));
-  fixture.Start();
-  for (auto _ : state) {
-    const Block block = fixture.Allocate(kBlock);
-    benchmark::DoNotOptimize(block.address);
-    fixture.Free(block);
-  }
+  AllocateAndFree(state, fixture);
 }
 
 // Free blocks on both sides: each free merges three, each allocate splits one.

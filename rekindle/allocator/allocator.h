@@ -51,8 +51,8 @@ struct AllocatorStats {
   size_t peak_physical_bytes = 0;  // never above the budget in force then
   int64_t live_blocks = 0;
   int64_t allocations = 0;
-  int64_t vmm_calls = 0;     // create, destroy, map, unmap
-  int64_t refusals = 0;      // times the device had less than the budget allows
+  int64_t vmm_calls = 0;  // create, destroy, map, unmap
+  int64_t refusals = 0;  // times the device refused memory, addresses, an event
   int64_t budget_falls = 0;  // times effective_budget became less
   int64_t moved_blocks = 0;  // by Compact
   int64_t emptied_pages = 0;
@@ -68,7 +68,8 @@ struct AllocatorStats {
 //     once all that work is done. Memory of which this is known, or what events
 //     say, goes first; the host waits only if there is too little of it, which
 //     DeviceCounters::synchronize counts.
-// So no request that the cache meets waits on the host.
+// So no request that the cache meets waits on the host, unless a lowered budget
+// makes memory go back first.
 //
 // Thread-compatible. All addresses and sizes are bookkeeping: an allocator
 // never touches the bytes themselves, but that Compact has the device copy
@@ -108,7 +109,8 @@ class Allocator {
   // was not, or until no more can be gained so; whole pages of small blocks,
   // the fewest blocks first. Returns how many bytes that are, 0 if nothing
   // moved. Takes no memory, and no block is under more than it was. The copies
-  // are queued on the default stream; the host waits for none. Errors: of the
+  // are queued on the default stream; the host waits for none, unless a lowered
+  // budget makes emptied chunks go back at once. Errors: of the
   // device: blocks that moved before a failed copy are in their new places, all
   // others where they were.
   // Cost: nearly none if nothing can be gained whatever may move; else

@@ -19,8 +19,7 @@ namespace {
 // enough for any request are hardly ever missing.
 constexpr size_t kAddressesPerByte = 8;
 
-// How many later blocks are looked at to keep clear of them: some tens of
-// microseconds, as long as one chunk takes to move.
+// How many later blocks are looked at, and sorted, to keep clear of them.
 constexpr uint64_t kMostWanted = 16384;
 
 }  // namespace

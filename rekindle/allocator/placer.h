@@ -36,8 +36,8 @@ using Intervals = std::vector<Interval>;
 //   * A larger block may begin anywhere, and touch one chunk more. (To align
 //     it too wastes the rest of its last chunk: on recorded traces up to 2% of
 //     all memory, where this wastes 0.5%.)
-// Every placement begins or ends where a live block or a chunk does, so that
-// new_chunks <= ceil(bytes / chunk) in both cases.
+// Placements of FindMapped and FindAny begin or end where a live block or a
+// chunk does, so that new_chunks <= ceil(bytes / chunk) in both cases.
 //
 // Sizes are multiples of the map's alignment. Thread-compatible.
 class Placer {

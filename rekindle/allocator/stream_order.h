@@ -62,8 +62,8 @@ class StreamOrder {
   // Whether all of `use` is known to be done. Makes no device call.
   bool IsDone(const StreamUse& use) const;
 
-  // The same, and asks the device, at most once for each stream. A mark that
-  // is on its way is not replaced, however busy the stream is.
+  // The same, and asks the device. A mark that is on its way is not replaced
+  // here (though by Wait), however busy the stream is.
   absl::StatusOr<bool> Ask(const StreamUse& use);
 
   // Asks, and has the host wait for each stream that is not done.
