@@ -12,8 +12,11 @@ namespace rekindle {
 
 Residency::Residency(Allocator& allocator, LineageGraph& graph,
                      std::unique_ptr<Policy> policy)
-    : allocator_(allocator), graph_(graph), policy_(std::move(policy)) {
-  policy_->Attach(graph_);
+    : allocator_(allocator),
+      graph_(graph),
+      policy_(std::move(policy)),
+      index_(MakeVictimIndex(*policy_)) {
+  policy_->Attach(graph_, *index_);
 }
 
 Residency::~Residency() {
@@ -41,7 +44,7 @@ void Residency::Place(Storage& storage, Holding holding) {
 
 Holding Residency::Take(Storage& storage) {
   RK_CHECK(storage.resident(), "not resident");
-  if (VictimIndex::Contains(storage)) index_.Erase(storage);
+  if (VictimIndex::Contains(storage)) index_->Erase(storage);
   storage.evicted = true;
   if (!storage.constant() && !LineageGraph::IsGarbage(storage)) {
     policy_->OnEvicted(storage);
@@ -73,7 +76,7 @@ void Residency::Free(Holding holding) {
 void Residency::Pin(Storage& storage) {
   RK_CHECK(storage.resident(), "pinned while not resident");
   ++storage.pins;
-  if (VictimIndex::Contains(storage)) index_.Erase(storage);
+  if (VictimIndex::Contains(storage)) index_->Erase(storage);
   Recount(storage);
 }
 
@@ -107,9 +110,9 @@ void Residency::UpdateIndex(Storage& storage) {
   const bool wanted = IsCandidate(storage);
   if (wanted == VictimIndex::Contains(storage)) return;
   if (wanted) {
-    index_.Insert(storage);
+    index_->Insert(storage);
   } else {
-    index_.Erase(storage);
+    index_->Erase(storage);
   }
 }
 
@@ -205,7 +208,7 @@ absl::StatusOr<bool> Residency::MakeRoom(size_t bytes) {
 }
 
 bool Residency::EvictVictim() {
-  if (Node* victim = index_.Best(*policy_, now_)) {
+  if (Node* victim = index_->Best(now_)) {
     Evict(static_cast<Storage&>(*victim));
     return true;
   }
@@ -245,7 +248,7 @@ Storage* Residency::HeldVictim() const {
 void Residency::SetPlanUse(Storage& storage, int64_t uses, int64_t next_use) {
   storage.plan_uses = uses;
   storage.next_use = next_use;
-  if (uses > 0 && VictimIndex::Contains(storage)) index_.Erase(storage);
+  if (uses > 0 && VictimIndex::Contains(storage)) index_->Erase(storage);
   UpdateHeld(storage);
   if (uses == 0) graph_.Changed(storage);
 }
@@ -326,7 +329,7 @@ void Residency::CheckInvariants() const {
     }
     candidates += IsCandidate(*storage) ? 1 : 0;
   }
-  RK_CHECK(candidates == index_.size(), "index size");
+  RK_CHECK(candidates == index_->size(), "index size");
   RK_CHECK(movable == movable_.size(), "addresses of movable blocks");
   RK_CHECK(held_.empty(), "held outside a plan");
   RK_CHECK(sums.live_bytes == stats_.live_bytes, "live bytes");

@@ -103,7 +103,7 @@ class Residency {
   Allocator& allocator_;
   LineageGraph& graph_;
   std::unique_ptr<Policy> policy_;
-  ScanIndex index_;
+  std::unique_ptr<VictimIndex> index_;
   std::vector<Storage*> held_;  // resident, and still read by the plan
   bool plan_broken_ = false;
   // Who lies where, of those whose block is movable: a hash operation when one

@@ -4,6 +4,7 @@
 #pragma once
 
 #include <cstddef>
+#include <cstdint>
 #include <limits>
 
 #include "absl/functional/function_ref.h"
@@ -29,6 +30,9 @@ struct Node {
   static constexpr size_t kNowhere = std::numeric_limits<size_t>::max();
   size_t index_position = kNowhere;
   size_t component = kNowhere;
+  size_t changed_position = kNowhere;
+  int64_t upward_mark = 0;
+  int64_t downward_mark = 0;
 };
 
 // The lineage around a storage, as the engine knows it.

@@ -3,7 +3,7 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
+#include <memory>
 
 #include "rekindle/evictor/node.h"
 #include "rekindle/evictor/policy.h"
@@ -24,24 +24,26 @@ class VictimIndex {
     return node.index_position != Node::kNowhere;
   }
 
+  // The score of a node in the index may have fallen. (That it rose need not
+  // be said.)
+  virtual void Improve(Node& node) = 0;
+
   // The node with the smallest score times keep_factor at `now` among those
-  // that are no last resort, else among those that are; of equal ones that
-  // which was scored last. Null if the index is empty. The node stays.
-  virtual Node* Best(Policy& policy, double now) = 0;
+  // that are no last resort, else among those that are; of equal ones the
+  // largest, of equally large ones the youngest. Null if the index is empty.
+  // The node stays. `now` never falls.
+  virtual Node* Best(double now) = 0;
 
   virtual size_t size() const = 0;
 };
 
-// Scores every node at every question: O(n), exact for any policy.
-class ScanIndex : public VictimIndex {
- public:
-  void Insert(Node& node) override;
-  void Erase(Node& node) override;
-  Node* Best(Policy& policy, double now) override;
-  size_t size() const override { return nodes_.size(); }
+// Which of two nodes of equal score is given up first.
+inline bool WinsTie(const Node& a, const Node& b) {
+  if (a.bytes != b.bytes) return a.bytes > b.bytes;
+  return b.id < a.id;
+}
 
- private:
-  std::vector<Node*> nodes_;
-};
+// The fastest index for the policy, which must outlive it.
+std::unique_ptr<VictimIndex> MakeVictimIndex(Policy& policy);
 
 }  // namespace rekindle

@@ -10,7 +10,6 @@
 #include "rekindle/base/check.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
-#include "rekindle/evictor/policies.h"
 #include "rekindle/runtime/exhaustion.h"
 #include "rekindle/runtime/named_error.h"
 #include "rekindle/runtime/oom_snapshot.h"
@@ -65,7 +64,7 @@ absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
         absl::StrCat("log_level ", options.log_level, " is not 0, 1 or 2"));
   }
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
-                      MakePolicy(options.policy));
+                      options.policies.Make(options.policy));
   std::shared_ptr<Device> device = options.custom_device;
   if (device == nullptr) {
     RK_ASSIGN_OR_RETURN(device, OpenDevice(options.device));
@@ -214,7 +213,8 @@ std::optional<size_t> Core::KnownStepBudget() {
 }
 
 ReplayOptions Core::HowToReplay() const {
-  return {device_->granularity(), options_.chunk_bytes, options_.policy};
+  return {device_->granularity(), options_.chunk_bytes, options_.policy,
+          options_.policies};
 }
 
 void Core::CheckInvariants() {

@@ -11,7 +11,6 @@
 #include "rekindle/base/environment.h"
 #include "rekindle/base/log.h"
 #include "rekindle/base/status_macros.h"
-#include "rekindle/evictor/policies.h"
 #include "rekindle/runtime/open_device.h"
 #include "rekindle/runtime/options.h"
 
@@ -46,7 +45,7 @@ absl::Status SetDevice(const std::string& value, RuntimeOptions& options) {
 }
 
 absl::Status SetPolicy(const std::string& value, RuntimeOptions& options) {
-  const auto policy = MakePolicy(value);
+  const auto policy = options.policies.Make(value);
   if (!policy.ok()) {
     return absl::InvalidArgumentError(
         absl::StrCat("REKINDLE_POLICY: ", policy.status().message()));
@@ -142,8 +141,10 @@ std::vector<std::string> UnknownVariableWarnings(
 
 }  // namespace internal
 
-absl::StatusOr<RuntimeOptions> RuntimeOptions::FromEnvironment() {
-  absl::StatusOr<RuntimeOptions> options = FromEnvironment(GetEnvironment);
+absl::StatusOr<RuntimeOptions> RuntimeOptions::FromEnvironment(
+    PolicyRegistry policies) {
+  absl::StatusOr<RuntimeOptions> options =
+      FromEnvironment(GetEnvironment, std::move(policies));
   if (!options.ok()) return options;
   const Log log(static_cast<LogLevel>(options->log_level));
   for (const std::string& warning :
@@ -154,8 +155,10 @@ absl::StatusOr<RuntimeOptions> RuntimeOptions::FromEnvironment() {
 }
 
 absl::StatusOr<RuntimeOptions> RuntimeOptions::FromEnvironment(
-    const std::function<std::optional<std::string>(const char*)>& lookup) {
+    const std::function<std::optional<std::string>(const char*)>& lookup,
+    PolicyRegistry policies) {
   RuntimeOptions options;
+  options.policies = std::move(policies);
   for (const Variable& variable : kVariables) {
     const std::optional<std::string> value = lookup(variable.name);
     if (value.has_value()) RK_RETURN_IF_ERROR(variable.set(*value, options));

@@ -13,7 +13,6 @@
 #include "rekindle/device/counting/counting_device.h"
 #include "rekindle/engine/engine.h"
 #include "rekindle/engine/replay.h"
-#include "rekindle/evictor/policies.h"
 
 namespace rekindle::internal {
 namespace {
@@ -41,7 +40,7 @@ absl::StatusOr<Simulation> MakeSimulation(const ReplayOptions& options,
       simulation.allocator,
       VmmAllocator::Create(*simulation.device, allocator_options));
   RK_ASSIGN_OR_RETURN(std::unique_ptr<Policy> policy,
-                      MakePolicy(options.policy));
+                      options.policies.Make(options.policy));
   simulation.engine = std::make_unique<Engine>(
       *simulation.device, *simulation.allocator, std::move(policy));
   return simulation;

@@ -7,6 +7,7 @@
 
 #include "absl/status/statusor.h"
 #include "rekindle/engine/step.h"
+#include "rekindle/evictor/policies.h"
 
 namespace rekindle::internal {
 
@@ -16,7 +17,8 @@ inline constexpr double kMostRecomputation = 3;
 struct ReplayOptions {
   size_t granularity = 0;  // of the device
   size_t chunk_bytes = 0;  // as in VmmAllocatorOptions
-  std::string policy;
+  std::string policy;      // of these:
+  PolicyRegistry policies = PolicyRegistry::Builtin();
 };
 
 // A budget at which the step passes on a counting device, in bytes: the first

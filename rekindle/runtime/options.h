@@ -13,6 +13,7 @@
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
 #include "rekindle/device/device.h"
+#include "rekindle/evictor/policies.h"
 
 namespace rekindle {
 
@@ -58,23 +59,26 @@ struct RuntimeOptions {
   // Fields set from the environment, defaults where a variable is not set:
   //   REKINDLE_BUDGET   as Budget::Parse reads it
   //   REKINDLE_DEVICE   auto, host, counting, cuda:0
-  //   REKINDLE_POLICY   as MakePolicy reads it
+  //   REKINDLE_POLICY   as policies.Make reads it
   //   REKINDLE_STATS    0 or 1
   //   REKINDLE_LOG      quiet or 0, warn or 1, info or 2
   // Warns on stderr of other variables whose names begin with REKINDLE_.
   // Errors: InvalidArgument that names variable, value and what is accepted.
-  static absl::StatusOr<RuntimeOptions> FromEnvironment();
+  static absl::StatusOr<RuntimeOptions> FromEnvironment(
+      PolicyRegistry policies = PolicyRegistry::Builtin());
   // The same, with the environment given as a function from name to value, and
   // without the warnings.
   static absl::StatusOr<RuntimeOptions> FromEnvironment(
-      const std::function<std::optional<std::string>(const char*)>& lookup);
+      const std::function<std::optional<std::string>(const char*)>& lookup,
+      PolicyRegistry policies = PolicyRegistry::Builtin());
 
   // More than the device has becomes what it has, with a warning.
   Budget budget = Budget::Auto();
   // "auto" (the first GPU, else the host), "host", "cuda:0", "counting".
   std::string device = "auto";
-  // A policy and its settings; see evictor/policies.h for the grammar.
+  // One of `policies` and its settings; see evictor/policies.h.
   std::string policy = "dtr_eq:release=lazy";
+  PolicyRegistry policies = PolicyRegistry::Builtin();
   CostModel cost_model = CostModel::kModelled;
   // Physical memory is taken in chunks of this size; 0: the device's unit.
   size_t chunk_bytes = 0;
