@@ -39,11 +39,11 @@ class EvictedComponents : public Neighbourhood {
  private:
   struct Entry {
     size_t parent;
-    double cost = 0;      // of the component; valid in a root
-    size_t members = 0;   // nodes in the component; valid in a root
-    size_t next = 0;      // in the ring of all entries of the component
+    double cost = 0;       // of the component; valid in a root
+    size_t members = 0;    // nodes in the component; valid in a root
+    size_t next = 0;       // in the ring of all entries of the component
     Node* node = nullptr;  // null if it was taken out
-    bool used = false;    // not on the free list
+    bool used = false;     // not on the free list
     bool cheaper = false;  // the component is in cheaper_; valid in a root
   };
 

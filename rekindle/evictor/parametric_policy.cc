@@ -49,18 +49,17 @@ absl::StatusOr<std::unique_ptr<Policy>> ParametricPolicy::Make(
                                             {"ancestors", Cost::kAncestors},
                                             {"eq", Cost::kEq},
                                             {"estar", Cost::kEStar}}));
-  RK_ASSIGN_OR_RETURN(form.size,
-                      settings.OneOf<bool>("size", form.size,
-                                           {{"0", false}, {"1", true}}));
+  RK_ASSIGN_OR_RETURN(
+      form.size,
+      settings.OneOf<bool>("size", form.size, {{"0", false}, {"1", true}}));
   RK_ASSIGN_OR_RETURN(form.staleness,
                       settings.Number("staleness", form.staleness));
   const bool in_range =
-      form.staleness == 0 || (form.staleness >= kMinStaleness &&
-                              form.staleness <= kMaxStaleness);
+      form.staleness == 0 ||
+      (form.staleness >= kMinStaleness && form.staleness <= kMaxStaleness);
   if (!in_range) {
-    return absl::InvalidArgumentError(
-        absl::StrCat("staleness is 0, or from ", kMinStaleness, " to ",
-                     kMaxStaleness));
+    return absl::InvalidArgumentError(absl::StrCat(
+        "staleness is 0, or from ", kMinStaleness, " to ", kMaxStaleness));
   }
   return std::make_unique<ParametricPolicy>(settings.text(), form);
 }
@@ -74,7 +73,8 @@ void ParametricPolicy::Attach(const Lineage& lineage, VictimIndex& index) {
 Line ParametricPolicy::WithCost(double cost, const Node& node) const {
   Line line;
   const double bytes = form_.size ? static_cast<double>(node.bytes) : 1;
-  line.slope = cost > 0 ? bytes / cost : std::numeric_limits<double>::infinity();
+  line.slope =
+      cost > 0 ? bytes / cost : std::numeric_limits<double>::infinity();
   if (form_.staleness == 0) return line;
   line.origin = node.last_access;
   if (form_.staleness != 1) {

@@ -22,7 +22,7 @@ constexpr struct {
   const char* name;
   ParametricPolicy::Form form;
 } kForms[] = {
-    {"dtr", {Cost::kEStar, true, 1}},     {"dtr_eq", {Cost::kEq, true, 1}},
+    {"dtr", {Cost::kEStar, true, 1}},       {"dtr_eq", {Cost::kEq, true, 1}},
     {"dtr_local", {Cost::kLocal, true, 1}}, {"lru", {Cost::kNone, false, 1}},
     {"msps", {Cost::kAncestors, true, 0}},  {"size", {Cost::kNone, true, 0}},
 };
@@ -80,10 +80,10 @@ absl::StatusOr<std::unique_ptr<Policy>> PolicyRegistry::Make(
   if (!settings.ok()) return Refuse(text, settings.status().message());
   const auto found = makers_.find(settings->name());
   if (found == makers_.end()) {
-    return Refuse(
-        text, absl::StrCat("accepted are ", absl::StrJoin(names(), ", "),
-                           ", each optionally followed by :release=lazy or "
-                           ":release=eager"));
+    return Refuse(text,
+                  absl::StrCat("accepted are ", absl::StrJoin(names(), ", "),
+                               ", each optionally followed by :release=lazy or "
+                               ":release=eager"));
   }
   absl::StatusOr<std::unique_ptr<Policy>> policy = found->second(*settings);
   if (!policy.ok()) return Refuse(text, policy.status().message());

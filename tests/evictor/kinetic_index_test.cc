@@ -24,8 +24,8 @@ class World {
   World(const std::string& policy, bool kinetic)
       : policy_(MakePolicy(policy).value()) {
     if (kinetic) {
-      auto index = std::make_unique<KineticIndex>(
-          dynamic_cast<LinePolicy&>(*policy_));
+      auto index =
+          std::make_unique<KineticIndex>(dynamic_cast<LinePolicy&>(*policy_));
       kinetic_ = index.get();
       index_ = std::move(index);
     } else {
@@ -151,11 +151,11 @@ TEST_P(KineticIndexTest, ChoosesTheVictimOfTheScan) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Policies, KineticIndexTest,
-    ::testing::Values("dtr", "dtr_eq", "dtr_local", "msps", "lru", "size",
-                      "random", "score:cost=estar,staleness=0.5",
-                      "score:cost=eq,size=0,staleness=2"));
+INSTANTIATE_TEST_SUITE_P(Policies, KineticIndexTest,
+                         ::testing::Values("dtr", "dtr_eq", "dtr_local", "msps",
+                                           "lru", "size", "random",
+                                           "score:cost=estar,staleness=0.5",
+                                           "score:cost=eq,size=0,staleness=2"));
 
 }  // namespace
 }  // namespace rekindle

@@ -63,8 +63,7 @@ TEST(PoliciesTest, WrongTextsAreRefusedWithWhatIsAccepted) {
 // Not a line in time: the score falls with the number of an id.
 class Youngest : public Policy {
  public:
-  explicit Youngest(double power)
-      : Policy(ReleaseRule::kLazy), power_(power) {}
+  explicit Youngest(double power) : Policy(ReleaseRule::kLazy), power_(power) {}
   static absl::StatusOr<std::unique_ptr<Policy>> Make(
       const PolicySettings& settings) {
     RK_ASSIGN_OR_RETURN(const double power, settings.Number("power", 1));
@@ -149,7 +148,8 @@ TEST_F(PolicyTest, LocalScoreIsCostByBytesAndStaleness) {
 
 TEST_F(PolicyTest, LruPrefersTheOldest) {
   Use("lru");
-  EXPECT_LT(Score(lineage_.Add(12, 2, 6), 10), Score(lineage_.Add(1, 9, 7), 10));
+  EXPECT_LT(Score(lineage_.Add(12, 2, 6), 10),
+            Score(lineage_.Add(1, 9, 7), 10));
 }
 
 TEST_F(PolicyTest, SizePrefersTheLargestAtAnyTime) {

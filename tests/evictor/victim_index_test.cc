@@ -23,8 +23,8 @@ class VictimIndexTest : public ::testing::TestWithParam<const char*> {
     if (std::string(GetParam()) == "scan") {
       index_ = std::make_unique<ScanIndex>(*policy_);
     } else {
-      index_ = std::make_unique<KineticIndex>(
-          dynamic_cast<LinePolicy&>(*policy_));
+      index_ =
+          std::make_unique<KineticIndex>(dynamic_cast<LinePolicy&>(*policy_));
     }
     policy_->Attach(lineage_, *index_);
   }
