@@ -43,11 +43,12 @@ struct CallRunner::Bytes {
 };
 
 absl::StatusOr<bool> CallRunner::RunFirst(Call& call,
-                                          absl::Span<const Update> updates) {
-  return Run(call, updates, Mode::kFirst);
+                                          absl::Span<const Update> updates,
+                                          Stream stream) {
+  return Run(call, updates, {/*first=*/true, stream});
 }
 
-absl::StatusOr<bool> CallRunner::RunAgain(Call& call) {
+absl::StatusOr<bool> CallRunner::RunAgain(Call& call, Stream stream) {
   absl::InlinedVector<Update, 2> updates;
   for (size_t i = 0; i < call.mutates.size(); ++i) {
     const int input = call.mutates[i];
@@ -55,7 +56,7 @@ absl::StatusOr<bool> CallRunner::RunAgain(Call& call) {
                        call.outputs[call.declared_outputs() + i].storage,
                        false});
   }
-  return Run(call, updates, Mode::kAgain);
+  return Run(call, updates, {/*first=*/false, stream});
 }
 
 absl::StatusOr<bool> CallRunner::Run(Call& call,
@@ -74,10 +75,10 @@ bool CallRunner::MustCopy(const Update& update, Mode mode,
   // The caller has pinned it once; others are reading it.
   if (update.keep_old || from.pins > 1) return true;
   // The caller's handle moves on to the new version at the first run.
-  const int readers = from.references - (mode == Mode::kFirst ? 1 : 0);
+  const int readers = from.references - (mode.first ? 1 : 0);
   // A constant cannot be made again; a repetition finds one here if the old
   // value was detached meanwhile.
-  if (from.constant()) return mode == Mode::kAgain || readers > 0;
+  if (from.constant()) return !mode.first || readers > 0;
   return copy_for_references && (readers > 0 || from.plan_uses > 1);
 }
 
@@ -91,7 +92,7 @@ std::vector<size_t> CallRunner::Sizes(const Call& call,
   }
   sizes.push_back(call.workspace_bytes);
   for (const Call::Effect& effect : call.effects) {
-    if (mode == Mode::kAgain) sizes.push_back(effect.bytes);
+    if (!mode.first) sizes.push_back(effect.bytes);
   }
   for (size_t i = 0; i < updates.size(); ++i) {
     if (bytes.copies[i].has_value()) sizes.push_back(updates[i].from->bytes);
@@ -107,7 +108,7 @@ void CallRunner::Assign(absl::Span<const Block> blocks, const Call& call,
   bytes.outputs.assign(next, next + outputs);
   next += outputs;
   bytes.workspace = *next++;
-  const size_t effects = mode == Mode::kAgain ? call.effects.size() : 0;
+  const size_t effects = !mode.first ? call.effects.size() : 0;
   bytes.scratch.assign(next, next + effects);
   next += effects;
   for (std::optional<Block>& copy : bytes.copies) {
@@ -125,37 +126,69 @@ absl::StatusOr<bool> CallRunner::RunWith(Call& call,
       bytes.copies.back().emplace();
     }
   }
-  RK_ASSIGN_OR_RETURN(const std::optional<std::vector<Block>> blocks,
-                      residency_.Allocate(Sizes(call, updates, mode, bytes)));
+  RK_ASSIGN_OR_RETURN(
+      const std::optional<std::vector<Block>> blocks,
+      residency_.Allocate(Sizes(call, updates, mode, bytes), mode.stream));
   if (!blocks.has_value()) return false;
   Assign(*blocks, call, mode, bytes);
 
-  absl::Status status = Fill(call, updates, bytes);
+  absl::Status status = Order(call, updates, mode, bytes);
+  if (status.ok()) status = Fill(call, updates, mode, bytes);
   if (status.ok()) status = Execute(call, updates, mode, bytes);
+  Used(call, updates, mode);
   if (!status.ok()) {
-    Discard(updates, bytes);
+    Discard(updates, mode, bytes);
     return status;
   }
   // The caller's handles move on to the new versions.
   for (const Update& update : updates) {
-    if (mode == Mode::kFirst) residency_.DropReference(*update.from);
+    if (mode.first) residency_.DropReference(*update.from);
   }
-  Commit(call, updates, bytes);
+  Commit(call, updates, mode, bytes);
   return true;
 }
 
+// The stream waits for those who wrote what the call reads, and for those who
+// used what it writes over.
+absl::Status CallRunner::Order(const Call& call,
+                               absl::Span<const Update> updates, Mode mode,
+                               const Bytes& bytes) {
+  StreamClock& clock = residency_.clock();
+  for (const Storage* input : call.inputs) {
+    if (input == nullptr) continue;
+    RK_RETURN_IF_ERROR(clock.Wait(mode.stream, input->holding.written));
+  }
+  for (size_t i = 0; i < updates.size(); ++i) {
+    const Holding& old = updates[i].from->holding;
+    RK_RETURN_IF_ERROR(bytes.copies[i].has_value()
+                           ? clock.Wait(mode.stream, old.written)
+                           : clock.WaitAll(mode.stream, old.uses));
+  }
+  return absl::OkStatus();
+}
+
+// Also where it failed: some of its work may be on the stream.
+void CallRunner::Used(const Call& call, absl::Span<const Update> updates,
+                      Mode mode) {
+  const StreamPoint now = residency_.clock().Now(mode.stream);
+  for (Storage* input : call.inputs) {
+    if (input != nullptr) input->holding.uses.Add(now);
+  }
+  for (const Update& update : updates) update.from->holding.uses.Add(now);
+}
+
 absl::Status CallRunner::Fill(const Call& call,
-                              absl::Span<const Update> updates,
+                              absl::Span<const Update> updates, Mode mode,
                               const Bytes& bytes) {
   for (size_t i = 0; i < bytes.scratch.size(); ++i) {
     RK_RETURN_IF_ERROR(device_.Fill(bytes.scratch[i].address, 0,
-                                    call.effects[i].bytes, Stream{}));
+                                    call.effects[i].bytes, mode.stream));
   }
   for (size_t i = 0; i < updates.size(); ++i) {
     if (!bytes.copies[i].has_value()) continue;
     RK_RETURN_IF_ERROR(device_.Copy(bytes.copies[i]->address,
                                     updates[i].from->address(),
-                                    updates[i].from->bytes, Stream{}));
+                                    updates[i].from->bytes, mode.stream));
   }
   return absl::OkStatus();
 }
@@ -194,13 +227,13 @@ absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
     transient += block.bytes;
   }
   for (const auto& copy : bytes.copies) transient += copy ? copy->bytes : 0;
-  if (mode == Mode::kFirst) residency_.NotePeak(transient);
+  if (mode.first) residency_.NotePeak(transient);
   for (Storage* input : call.inputs) {
     if (input != nullptr) residency_.Accessed(*input);
   }
   const auto start = std::chrono::steady_clock::now();
   RK_RETURN_IF_ERROR(
-      Invoke(call, {inputs, outputs, bytes.workspace.address, Stream{}}));
+      Invoke(call, {inputs, outputs, bytes.workspace.address, mode.stream}));
   if (call.cost < 0) SetCost(call, SecondsSince(start));
   Count(call, mode);
   return absl::OkStatus();
@@ -215,7 +248,7 @@ void CallRunner::SetCost(Call& call, double cost) {
 
 void CallRunner::Count(const Call& call, Mode mode) {
   EngineStats& stats = residency_.stats();
-  if (mode == Mode::kFirst) {
+  if (mode.first) {
     ++stats.calls;
     stats.call_cost += call.cost;
   } else {
@@ -233,33 +266,41 @@ void CallRunner::Keep(Storage* storage, Holding holding) {
   }
 }
 
-void CallRunner::Commit(Call& call, absl::Span<const Update> updates,
+void CallRunner::Commit(Call& call, absl::Span<const Update> updates, Mode mode,
                         Bytes& bytes) {
-  residency_.Free({bytes.workspace, {}});
-  for (Block& block : bytes.scratch) residency_.Free({block, {}});
+  residency_.Free(bytes.workspace, mode.stream);
+  for (Block& block : bytes.scratch) residency_.Free(block, mode.stream);
+  const StreamPoint now = residency_.clock().Now(mode.stream);
+  const auto made = [&now](const Block& block) {
+    Holding holding{block};
+    holding.Written(now);
+    return holding;
+  };
   for (size_t i = 0; i < bytes.outputs.size(); ++i) {
-    Keep(call.outputs[i].storage, {bytes.outputs[i], {}});
+    Keep(call.outputs[i].storage, made(bytes.outputs[i]));
   }
   for (size_t i = 0; i < updates.size(); ++i) {
     Storage& from = *updates[i].from;
     Storage* const to = updates[i].to;
     if (bytes.copies[i].has_value()) {
-      Keep(to, {*bytes.copies[i], {}});
+      Keep(to, made(*bytes.copies[i]));
     } else if (to != nullptr && to->evicted) {
       residency_.Transfer(from, *to);
+      to->holding.Written(now);
     } else {
       residency_.Free(residency_.Take(from));
     }
   }
 }
 
-void CallRunner::Discard(absl::Span<const Update> updates, Bytes& bytes) {
-  residency_.Free({bytes.workspace, {}});
-  for (Block& block : bytes.scratch) residency_.Free({block, {}});
-  for (Block& block : bytes.outputs) residency_.Free({block, {}});
+void CallRunner::Discard(absl::Span<const Update> updates, Mode mode,
+                         Bytes& bytes) {
+  residency_.Free(bytes.workspace, mode.stream);
+  for (Block& block : bytes.scratch) residency_.Free(block, mode.stream);
+  for (Block& block : bytes.outputs) residency_.Free(block, mode.stream);
   for (size_t i = 0; i < updates.size(); ++i) {
     if (bytes.copies[i].has_value()) {
-      residency_.Free({*bytes.copies[i], {}});
+      residency_.Free(*bytes.copies[i], mode.stream);
     } else if (!updates[i].from->constant()) {
       // The executor may have changed some of it; it can be made again.
       residency_.Free(residency_.Take(*updates[i].from));

@@ -38,17 +38,23 @@ class CallRunner {
   // caller. False if the budget cannot hold outputs, workspace and copies
   // beside what is pinned; nothing has happened then. Errors: of the executor,
   // of the device; the values of constants are as the executor left them.
-  absl::StatusOr<bool> RunFirst(Call& call, absl::Span<const Update> updates);
+  // All work is put on `stream`, which waits for what others did before.
+  absl::StatusOr<bool> RunFirst(Call& call, absl::Span<const Update> updates,
+                                Stream stream);
 
   // Runs it again, by the same rules: evicted outputs become resident,
   // resident ones keep their bytes; effects go to zeroed scratch.
-  absl::StatusOr<bool> RunAgain(Call& call);
+  absl::StatusOr<bool> RunAgain(Call& call, Stream stream);
 
   // The most physical memory that a repetition takes beside its inputs.
   size_t WorstCaseBytes(const Call& call) const;
 
  private:
-  enum class Mode { kFirst, kAgain };
+  // How a call runs.
+  struct Mode {
+    bool first;
+    Stream stream;
+  };
   struct Bytes;
   using Addresses = absl::InlinedVector<DeviceAddress, 8>;
 
@@ -63,8 +69,11 @@ class CallRunner {
                                    const Bytes& bytes);
   static void Assign(absl::Span<const Block> blocks, const Call& call,
                      Mode mode, Bytes& bytes);
+  absl::Status Order(const Call& call, absl::Span<const Update> updates,
+                     Mode mode, const Bytes& bytes);
   absl::Status Fill(const Call& call, absl::Span<const Update> updates,
-                    const Bytes& bytes);
+                    Mode mode, const Bytes& bytes);
+  void Used(const Call& call, absl::Span<const Update> updates, Mode mode);
   static Addresses InputAddresses(const Call& call,
                                   absl::Span<const Update> updates,
                                   const Bytes& bytes);
@@ -72,8 +81,9 @@ class CallRunner {
                        const Bytes& bytes);
   static void SetCost(Call& call, double cost);
   void Count(const Call& call, Mode mode);
-  void Commit(Call& call, absl::Span<const Update> updates, Bytes& bytes);
-  void Discard(absl::Span<const Update> updates, Bytes& bytes);
+  void Commit(Call& call, absl::Span<const Update> updates, Mode mode,
+              Bytes& bytes);
+  void Discard(absl::Span<const Update> updates, Mode mode, Bytes& bytes);
   void Keep(Storage* storage, Holding holding);
 
   Device& device_;

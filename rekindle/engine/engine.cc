@@ -33,15 +33,20 @@ absl::StatusOr<CallResult> Engine::Run(CallSpec spec) {
 void Engine::AddReference(StorageId storage) { impl_->AddReference(storage); }
 void Engine::DropReference(StorageId storage) { impl_->DropReference(storage); }
 
-absl::StatusOr<DeviceAddress> Engine::Pin(StorageId storage, const Label& by) {
-  return impl_->Pin(storage, by);
+absl::StatusOr<DeviceAddress> Engine::Pin(StorageId storage, const Label& by,
+                                          Stream stream) {
+  return impl_->Pin(storage, by, stream);
 }
-void Engine::Unpin(StorageId storage) { impl_->Unpin(storage); }
+void Engine::Unpin(StorageId storage, Stream stream) {
+  impl_->Unpin(storage, stream);
+}
 
 absl::StatusOr<Engine::Writable> Engine::PinForWrite(StorageId storage,
-                                                     const Label& by) {
-  return impl_->PinForWrite(storage, by);
+                                                     const Label& by,
+                                                     Stream stream) {
+  return impl_->PinForWrite(storage, by, stream);
 }
+void Engine::StreamEnded(Stream stream) { impl_->StreamEnded(stream); }
 
 absl::Status Engine::Detach(StorageId storage) {
   return impl_->Detach(storage);

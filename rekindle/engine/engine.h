@@ -58,9 +58,12 @@ struct StorageInfo {
   DeviceAddress address = 0;  // while it is resident and nothing runs
 };
 
-// Thread-compatible. Work is put on the device's default stream in the order
-// of the calls. Every operation either succeeds or leaves all values as they
-// were (bytes that can be recomputed may have been given up).
+// Thread-compatible. Every operation either succeeds or leaves all values as
+// they were (bytes that can be recomputed may have been given up).
+//
+// Streams. The work of a call, and of all that it makes the engine do, is put
+// on one stream; events order it after the work of others on the same bytes.
+// The host never waits for work, except as Allocator says.
 //
 // ResourceExhausted means that the budget cannot hold what is needed at once;
 // last_shortfall() then has the numbers, and raising the budget makes the same
@@ -96,18 +99,30 @@ class Engine {
   void DropReference(StorageId storage);
 
   // Makes a storage resident and keeps it at the address until the matching
-  // Unpin. Errors: ResourceExhausted, or of a call that is run again.
-  absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by);
-  void Unpin(StorageId storage);
+  // Unpin, which names the same stream. What is put on the stream in between
+  // sees the value, and finishes before the bytes are written over, move or are
+  // used for something else. Errors: ResourceExhausted, or of a call that is
+  // run again.
+  absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by,
+                                    Stream stream = {});
+  // REQUIRES: such a pin.
+  void Unpin(StorageId storage, Stream stream = {});
 
   // Makes it safe to write over a constant, as Run does for `mutates`, and
-  // pins the new version. Takes over one reference.
+  // pins the new version; after Unpin, its readers wait for what was put on the
+  // stream. Takes over one reference.
   // Errors: FailedPrecondition if the storage is no constant; as Pin.
   struct Writable {
     StorageId storage;
     DeviceAddress address;
   };
-  absl::StatusOr<Writable> PinForWrite(StorageId storage, const Label& by);
+  absl::StatusOr<Writable> PinForWrite(StorageId storage, const Label& by,
+                                       Stream stream = {});
+
+  // The stream was destroyed, after all its work. To be told of every stream
+  // that was named here, before another one gets its handle. REQUIRES: no pin
+  // names it.
+  void StreamEnded(Stream stream);
 
   // Makes a storage resident and turns it into a constant. Errors: as Pin.
   absl::Status Detach(StorageId storage);

@@ -29,7 +29,8 @@ Engine::Impl::Impl(Device& device, Allocator& allocator,
                    std::unique_ptr<Policy> policy)
     : device_(device),
       allocator_(allocator),
-      residency_(allocator, graph_, std::move(policy)),
+      clock_(device),
+      residency_(allocator, graph_, clock_, std::move(policy)),
       runner_(device, residency_),
       rematerializer_(graph_, residency_, runner_) {}
 
@@ -44,9 +45,11 @@ absl::StatusOr<StorageId> Engine::Impl::AddConstant(size_t bytes, Kind kind,
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   const size_t sizes[] = {bytes};
   RK_ASSIGN_OR_RETURN(std::optional<std::vector<Block>> blocks,
-                      residency_.Allocate(sizes));
+                      residency_.Allocate(sizes, Stream()));
   if (!blocks.has_value()) return TooSmall({std::move(label), {}, {bytes}, 0});
-  return AdoptConstant({blocks->front(), {}}, kind, std::move(label));
+  Holding holding{blocks->front()};
+  holding.Written(clock_.Now(Stream()));
+  return AdoptConstant(std::move(holding), kind, std::move(label));
 }
 
 StorageId Engine::Impl::AdoptConstant(Holding holding, Kind kind, Label label) {
@@ -71,32 +74,46 @@ void Engine::Impl::DropReference(StorageId id) {
   residency_.Settle();
 }
 
-absl::StatusOr<DeviceAddress> Engine::Impl::Pin(StorageId id, const Label& by) {
+absl::StatusOr<DeviceAddress> Engine::Impl::Pin(StorageId id, const Label& by,
+                                                Stream stream) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   Storage& storage = Get(id);
   Storage* const targets[] = {&storage};
-  RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets));
+  RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets, stream));
   if (!fits) return TooSmall({by, {&storage}, {}, 0});
+  const absl::Status ordered = clock_.Wait(stream, storage.holding.written);
+  if (!ordered.ok()) {
+    residency_.Unpin(storage);
+    return ordered;
+  }
   residency_.Accessed(storage);
-  pins_.emplace_back(id, by);
+  pins_.Add(id, by, stream);
   return storage.address();
 }
 
-void Engine::Impl::Unpin(StorageId id) {
-  const auto pin =
-      std::find_if(pins_.begin(), pins_.end(),
-                   [id](const auto& entry) { return entry.first == id; });
-  RK_CHECK(pin != pins_.end(), "unpinned without a pin");
-  pins_.erase(pin);
-  residency_.Unpin(Get(id));
+void Engine::Impl::Unpin(StorageId id, Stream stream) {
+  Storage& storage = Get(id);
+  const StreamPoint now = clock_.Now(stream);
+  if (pins_.Remove(id, stream).writes) {
+    storage.holding.Written(now);
+  } else {
+    storage.holding.uses.Add(now);
+  }
+  residency_.Unpin(storage);
   residency_.Settle();
   EvictDownTo(allocator_.stats().budget);
+}
+
+void Engine::Impl::StreamEnded(Stream stream) {
+  clock_.Ended(stream);
+  allocator_.StreamEnded(stream);
 }
 
 absl::StatusOr<bool> Engine::Impl::MakeConstant(Storage& storage) {
   if (storage.constant()) return true;
   Storage* const targets[] = {&storage};
-  RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets));
+  RK_ASSIGN_OR_RETURN(const bool fits,
+                      rematerializer_.PinAll(targets, Stream()));
   if (!fits) return false;
   graph_.Detach(storage);
   residency_.Unpin(storage);
@@ -148,7 +165,8 @@ void Engine::Impl::EvictDownTo(size_t bytes) {
 }
 
 absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
-                                                           const Label& by) {
+                                                           const Label& by,
+                                                           Stream stream) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   Storage& storage = Get(id);
   if (!storage.constant()) {
@@ -161,9 +179,11 @@ absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
   spec.label = by;
   spec.inputs = {id};
   spec.mutates = {0};
+  spec.stream = stream;
   RK_ASSIGN_OR_RETURN(const CallResult result, Run(std::move(spec)));
   RK_ASSIGN_OR_RETURN(const DeviceAddress address,
-                      Pin(result.updated.front(), by));
+                      Pin(result.updated.front(), by, stream));
+  pins_.SetWrites(result.updated.front());
   return Writable{result.updated.front(), address};
 }
 
@@ -238,7 +258,8 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
 absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
     CallSpec& spec, const std::vector<Storage*>& inputs,
     const std::vector<Storage*>& dependents) {
-  RK_ASSIGN_OR_RETURN(const bool fit, rematerializer_.PinAll(dependents));
+  RK_ASSIGN_OR_RETURN(const bool fit,
+                      rematerializer_.PinAll(dependents, spec.stream));
   if (!fit) return Attempt{};
   const absl::StatusOr<Attempt> attempt = RunOnce(spec, inputs, Old::kDetach);
   for (Storage* dependent : dependents) {
@@ -251,7 +272,8 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
 absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
     CallSpec& spec, const std::vector<Storage*>& inputs, Old old) {
   const std::vector<Storage*> distinct = Distinct(inputs);
-  RK_ASSIGN_OR_RETURN(const bool resident, rematerializer_.PinAll(distinct));
+  RK_ASSIGN_OR_RETURN(const bool resident,
+                      rematerializer_.PinAll(distinct, spec.stream));
   if (!resident) return Attempt{};
   bool lineage = spec.pure;
   for (int index : spec.mutates) {
@@ -259,7 +281,8 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
   }
   Call& call = graph_.AddCall(spec, inputs, lineage);
   const std::vector<Update> updates = Updates(call, spec.effects, inputs, old);
-  const absl::StatusOr<bool> done = runner_.RunFirst(call, updates);
+  const absl::StatusOr<bool> done =
+      runner_.RunFirst(call, updates, spec.stream);
   Attempt attempt;
   attempt.fits = done.ok() && *done;
   if (attempt.fits) {
@@ -362,7 +385,7 @@ absl::Status Engine::Impl::TooSmall(const Request& request) {
   shortfall.effective_budget = allocator_.stats().effective_budget;
   shortfall.constant_bytes = residency_.stats().constant_bytes;
   shortfall.pinned_bytes = residency_.stats().pinned_bytes;
-  if (!pins_.empty()) shortfall.pinned_by = pins_.front().second;
+  shortfall.pinned_by = pins_.OldestLabel();
   const size_t need = rematerializer_.NeedBytes(request.inputs, more);
   if (need > with_inputs) shortfall.recompute_bytes = need;
   shortfall.held_bytes = residency_.held_bytes();

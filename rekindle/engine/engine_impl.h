@@ -10,6 +10,7 @@
 #include "rekindle/engine/call_runner.h"
 #include "rekindle/engine/engine.h"
 #include "rekindle/engine/lineage_graph.h"
+#include "rekindle/engine/program_pins.h"
 #include "rekindle/engine/rematerializer.h"
 #include "rekindle/engine/residency.h"
 
@@ -25,9 +26,12 @@ class Engine::Impl {
   absl::StatusOr<CallResult> Run(CallSpec spec);
   void AddReference(StorageId id);
   void DropReference(StorageId id);
-  absl::StatusOr<DeviceAddress> Pin(StorageId id, const Label& by);
-  void Unpin(StorageId id);
-  absl::StatusOr<Writable> PinForWrite(StorageId id, const Label& by);
+  absl::StatusOr<DeviceAddress> Pin(StorageId id, const Label& by,
+                                    Stream stream);
+  void Unpin(StorageId id, Stream stream);
+  absl::StatusOr<Writable> PinForWrite(StorageId id, const Label& by,
+                                       Stream stream);
+  void StreamEnded(Stream stream);
   absl::Status Detach(StorageId id);
   absl::Status DetachAll();
   bool Evict(StorageId id);
@@ -86,12 +90,12 @@ class Engine::Impl {
   Device& device_;
   Allocator& allocator_;
   LineageGraph graph_;
+  StreamClock clock_;
   Residency residency_;
   CallRunner runner_;
   Rematerializer rematerializer_;
   std::optional<Shortfall> shortfall_;
-  // Pins of the program, oldest first.
-  std::vector<std::pair<StorageId, Label>> pins_;
+  ProgramPins pins_;
 };
 
 }  // namespace rekindle

@@ -11,6 +11,7 @@
 
 #include "absl/container/inlined_vector.h"
 #include "rekindle/allocator/allocator.h"
+#include "rekindle/engine/stream_clock.h"
 #include "rekindle/engine/types.h"
 #include "rekindle/evictor/node.h"
 
@@ -22,7 +23,16 @@ struct Call;
 // `release` is set, to whoever owns them.
 struct Holding {
   Block block;
-  std::function<void()> release;
+  std::function<void()> release = {};
+  // Readers wait for the last write, writers for all uses, of which the last
+  // write is one.
+  StreamPoint written = {};
+  StreamUses uses = {};
+
+  void Written(const StreamPoint& point) {
+    written = point;
+    uses.Replace(point);
+  }
 };
 
 // Node::evicted says whether `holding` is empty.

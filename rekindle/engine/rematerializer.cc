@@ -40,19 +40,19 @@ bool MayBeMissing(const Storage& storage) {
 
 }  // namespace
 
-absl::StatusOr<bool> Rematerializer::PinAll(
-    absl::Span<Storage* const> targets) {
+absl::StatusOr<bool> Rematerializer::PinAll(absl::Span<Storage* const> targets,
+                                            Stream stream) {
   for (int i = 0; i < kMaxPlans; ++i) {
     residency_.set_plan_broken(false);
-    RK_ASSIGN_OR_RETURN(const bool done, RunPlan(targets));
+    RK_ASSIGN_OR_RETURN(const bool done, RunPlan(targets, stream));
     if (done) return true;
     if (!residency_.plan_broken()) break;  // no room even for one call
   }
-  return RunDepthFirst(targets);
+  return RunDepthFirst(targets, stream);
 }
 
-absl::StatusOr<bool> Rematerializer::RunPlan(
-    absl::Span<Storage* const> targets) {
+absl::StatusOr<bool> Rematerializer::RunPlan(absl::Span<Storage* const> targets,
+                                             Stream stream) {
   bool reached = true;
   if (!AllResident(targets)) {
     Plan plan(residency_, graph_.CallsBehind(targets, IsEvicted), targets);
@@ -63,7 +63,7 @@ absl::StatusOr<bool> Rematerializer::RunPlan(
         residency_.set_plan_broken(true);
         break;
       }
-      RK_ASSIGN_OR_RETURN(reached, RunOne(call, nullptr));
+      RK_ASSIGN_OR_RETURN(reached, RunOne(call, stream));
       if (reached) plan.Advance();
       residency_.Settle();
     }
@@ -78,11 +78,10 @@ absl::StatusOr<bool> Rematerializer::RunPlan(
   return reached;
 }
 
-absl::StatusOr<bool> Rematerializer::RunOne(Call& call, Storage* wanted) {
+absl::StatusOr<bool> Rematerializer::RunOne(Call& call, Stream stream) {
   const std::vector<Storage*> parents = Parents(call);
   for (Storage* parent : parents) residency_.Pin(*parent);
-  const absl::StatusOr<bool> done = runner_.RunAgain(call);
-  if (done.ok() && *done && wanted != nullptr) residency_.Pin(*wanted);
+  const absl::StatusOr<bool> done = runner_.RunAgain(call, stream);
   for (Storage* parent : parents) residency_.Unpin(*parent);
   return done;
 }
@@ -96,13 +95,13 @@ struct Rematerializer::Frame {
 };
 
 absl::StatusOr<bool> Rematerializer::RunDepthFirst(
-    absl::Span<Storage* const> targets) {
+    absl::Span<Storage* const> targets, Stream stream) {
   const Needs needs = AllNeeds(targets);
   std::vector<Frame> frames;
   frames.push_back({nullptr, nullptr, Ordered(targets, needs), 0});
   const int64_t runs =
       kMaxRunsPerCall * (static_cast<int64_t>(needs.size()) + 1);
-  const absl::StatusOr<bool> done = RunFrames(frames, needs, runs);
+  const absl::StatusOr<bool> done = RunFrames(frames, needs, runs, stream);
   if (!done.ok() || !*done) {
     for (const Frame& frame : frames) {
       for (size_t i = 0; i < frame.pinned; ++i) {
@@ -115,8 +114,8 @@ absl::StatusOr<bool> Rematerializer::RunDepthFirst(
 }
 
 absl::StatusOr<bool> Rematerializer::RunFrames(std::vector<Frame>& frames,
-                                               const Needs& needs,
-                                               int64_t runs) {
+                                               const Needs& needs, int64_t runs,
+                                               Stream stream) {
   while (true) {
     Frame& frame = frames.back();
     if (frame.pinned < frame.inputs.size()) {
@@ -136,7 +135,7 @@ absl::StatusOr<bool> Rematerializer::RunFrames(std::vector<Frame>& frames,
           "under this budget a value takes too many repeated calls to make "
           "again; a larger budget avoids them");
     }
-    RK_ASSIGN_OR_RETURN(const bool done, runner_.RunAgain(*frame.call));
+    RK_ASSIGN_OR_RETURN(const bool done, runner_.RunAgain(*frame.call, stream));
     if (!done) return false;
     residency_.Pin(*frame.wanted);
     for (Storage* input : frame.inputs) residency_.Unpin(*input);

@@ -28,9 +28,11 @@ class Rematerializer {
   Rematerializer(LineageGraph& graph, Residency& residency, CallRunner& runner)
       : graph_(graph), residency_(residency), runner_(runner) {}
 
-  // Makes all `targets` (distinct) resident and pins each once. False if the
-  // budget cannot hold what that needs at once; nothing is pinned then.
-  absl::StatusOr<bool> PinAll(absl::Span<Storage* const> targets);
+  // Makes all `targets` (distinct) resident, by work on `stream`, and pins each
+  // once. False if the budget cannot hold what that needs at once; nothing is
+  // pinned then.
+  absl::StatusOr<bool> PinAll(absl::Span<Storage* const> targets,
+                              Stream stream);
 
   // Physical memory, beside what cannot be given up now, with which PinAll of
   // `targets` and then `more` bytes beside them succeeds.
@@ -41,11 +43,13 @@ class Rematerializer {
   using Needs = absl::flat_hash_map<const Call*, size_t>;
   struct Frame;
 
-  absl::StatusOr<bool> RunPlan(absl::Span<Storage* const> targets);
-  absl::StatusOr<bool> RunDepthFirst(absl::Span<Storage* const> targets);
+  absl::StatusOr<bool> RunPlan(absl::Span<Storage* const> targets,
+                               Stream stream);
+  absl::StatusOr<bool> RunDepthFirst(absl::Span<Storage* const> targets,
+                                     Stream stream);
   absl::StatusOr<bool> RunFrames(std::vector<Frame>& frames, const Needs& needs,
-                                 int64_t runs);
-  absl::StatusOr<bool> RunOne(Call& call, Storage* wanted);
+                                 int64_t runs, Stream stream);
+  absl::StatusOr<bool> RunOne(Call& call, Stream stream);
 
   Needs AllNeeds(absl::Span<Storage* const> targets);
   size_t NeedOf(absl::Span<Storage* const> inputs, const Needs& needs,

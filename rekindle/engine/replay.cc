@@ -86,7 +86,7 @@ absl::Status Replayer::Make(const Step::Constant& constant) {
 absl::Status Replayer::Run(const Step::Call& call) {
   CallSpec spec = CopyWithoutExecutor(call.spec);
   for (StorageId& input : spec.inputs) input = now_.at(input);
-  spec.execute = [](const KernelBinding&) { return absl::OkStatus(); };
+  spec.stream = Stream();
   RK_ASSIGN_OR_RETURN(const CallResult result, engine_.Run(std::move(spec)));
   for (size_t i = 0; i < result.outputs.size(); ++i) {
     now_[call.result.outputs[i]] = result.outputs[i];
@@ -116,6 +116,7 @@ CallSpec CopyWithoutExecutor(const CallSpec& spec) {
   copy.effects = spec.effects;
   copy.workspace_bytes = spec.workspace_bytes;
   copy.cost = spec.cost;
+  copy.stream = spec.stream;
   copy.pure = spec.pure;
   copy.keep = spec.keep;
   return copy;

@@ -11,9 +11,10 @@
 namespace rekindle {
 
 Residency::Residency(Allocator& allocator, LineageGraph& graph,
-                     std::unique_ptr<Policy> policy)
+                     StreamClock& clock, std::unique_ptr<Policy> policy)
     : allocator_(allocator),
       graph_(graph),
+      clock_(clock),
       policy_(std::move(policy)),
       index_(MakeVictimIndex(*policy_)) {
   policy_->Attach(graph_, *index_);
@@ -66,11 +67,29 @@ void Residency::Transfer(Storage& from, Storage& to) {
 
 void Residency::Free(Holding holding) {
   if (holding.release) {
+    // The owner goes on in the order of the default stream. If that cannot be
+    // made to wait, the device has failed, and the next call says so.
+    clock_.WaitAll(Stream(), holding.uses).IgnoreError();
     holding.release();
-  } else {
-    if (holding.block.movable) compact_ = true;
-    allocator_.Free(holding.block);
+    return;
   }
+  const StreamUses& uses = holding.uses;
+  if (uses.others().empty() && uses.first().stream == Stream()) {
+    return Free(holding.block, Stream());
+  }
+  std::vector<Stream> streams;
+  const auto add = [this, &streams](const StreamPoint& use) {
+    if (!clock_.HasEnded(use)) streams.push_back(use.stream);
+  };
+  add(uses.first());
+  for (const StreamPoint& use : uses.others()) add(use);
+  if (holding.block.movable) compact_ = true;
+  allocator_.Free(holding.block, streams);
+}
+
+void Residency::Free(const Block& block, Stream stream) {
+  if (block.movable) compact_ = true;
+  allocator_.Free(block, stream);
 }
 
 void Residency::Pin(Storage& storage) {
@@ -137,12 +156,12 @@ void Residency::Settle() {
 }
 
 absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
-    absl::Span<const size_t> sizes) {
+    absl::Span<const size_t> sizes, Stream stream) {
   std::vector<Block> blocks;
   blocks.reserve(sizes.size());
-  auto unwind = absl::MakeCleanup([this, &blocks] {
+  auto unwind = absl::MakeCleanup([this, &blocks, stream] {
     while (!blocks.empty()) {
-      Free({blocks.back(), {}});
+      Free(blocks.back(), stream);
       blocks.pop_back();
     }
   });
@@ -150,7 +169,7 @@ absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
     bool asked_again = false;
     while (true) {
       RK_ASSIGN_OR_RETURN(std::optional<Block> block,
-                          allocator_.Allocate(size));
+                          allocator_.Allocate(size, stream));
       if (block.has_value()) {
         blocks.push_back(*block);
         break;
@@ -179,12 +198,16 @@ class Residency::Mover : public BlockMover {
 
   bool CanMove(const Block& block) override {
     const auto found = residency_.movable_.find(block.address);
-    return found != residency_.movable_.end() && found->second->pins == 0;
+    if (found == residency_.movable_.end()) return false;
+    const Storage& storage = *found->second;
+    return storage.pins == 0 &&
+           residency_.clock_.WaitAll(Stream(), storage.holding.uses).ok();
   }
   void Moved(const Block& from, const Block& to) override {
     auto node = residency_.movable_.extract(from.address);
     Storage* const storage = node.mapped();
     storage->holding.block = to;
+    storage->holding.Written(residency_.clock_.Now(Stream()));
     residency_.movable_[to.address] = storage;
     ++residency_.stats_.moves;
   }

@@ -13,6 +13,7 @@
 #include "rekindle/allocator/allocator.h"
 #include "rekindle/engine/lineage_graph.h"
 #include "rekindle/engine/records.h"
+#include "rekindle/engine/stream_clock.h"
 #include "rekindle/engine/types.h"
 #include "rekindle/evictor/policy.h"
 #include "rekindle/evictor/victim_index.h"
@@ -25,7 +26,7 @@ namespace rekindle {
 // storages that can be given up.
 class Residency {
  public:
-  Residency(Allocator& allocator, LineageGraph& graph,
+  Residency(Allocator& allocator, LineageGraph& graph, StreamClock& clock,
             std::unique_ptr<Policy> policy);
   ~Residency();
 
@@ -37,6 +38,8 @@ class Residency {
   // Hands the bytes of a resident storage on to an evicted one.
   void Transfer(Storage& from, Storage& to);
   void Free(Holding holding);
+  // Frees what only work of one stream has used.
+  void Free(const Block& block, Stream stream);
 
   // A pinned storage stays resident where it is. REQUIRES: resident.
   void Pin(Storage& storage);
@@ -48,11 +51,11 @@ class Residency {
   // Brings everything in order after changes in the graph.
   void Settle();
 
-  // One block a size; makes room until all fit. nullopt if they cannot: then
-  // everything that could be given up was, and nothing is allocated. Errors: of
-  // the device.
+  // One block a size, for work of `stream`; makes room until all fit. nullopt
+  // if they cannot: then everything that could be given up was, and nothing is
+  // allocated. Errors: of the device.
   absl::StatusOr<std::optional<std::vector<Block>>> Allocate(
-      absl::Span<const size_t> sizes);
+      absl::Span<const size_t> sizes, Stream stream);
   // Moves small blocks together, or, if that gains nothing, gives up a victim.
   // (Moving costs some copies, a victim must be computed again.) Not all of
   // `bytes` need be free then. False if neither can be; errors: of a copy.
@@ -79,6 +82,7 @@ class Residency {
   // Physical memory under all blocks now live.
   size_t held_bytes() const { return allocator_.stats().live_physical_bytes; }
   Allocator& allocator() { return allocator_; }
+  StreamClock& clock() { return clock_; }
   EngineStats& stats() { return stats_; }
   const EngineStats& stats() const { return stats_; }
   // Counts `transient` bytes on top of the live ones for the peak.
@@ -102,6 +106,7 @@ class Residency {
 
   Allocator& allocator_;
   LineageGraph& graph_;
+  StreamClock& clock_;
   std::unique_ptr<Policy> policy_;
   std::unique_ptr<VictimIndex> index_;
   std::vector<Storage*> held_;  // resident, and still read by the plan

@@ -86,6 +86,10 @@ struct CallSpec {
   // Time of one run in any one unit, the same for all calls; what policies and
   // the engine's clock count. Negative: measure it, in seconds.
   double cost = 0;
+  // Where its work is put. It waits there for what other streams did to its
+  // inputs; and others for it. A recomputation goes to the stream of whoever
+  // needs it.
+  Stream stream;
   // A call that is not pure never runs again: its outputs are constants.
   bool pure = true;
   Keep keep = Keep::kDefault;

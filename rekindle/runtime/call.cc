@@ -51,6 +51,7 @@ struct Core::PreparedCall {
   std::vector<int> effects;
   std::vector<size_t> output_bytes;
   size_t workspace_bytes = 0;
+  Stream stream;
   bool pure = true;
   Keep keep = Keep::kDefault;
   Kind kind = Kind::kActivation;
@@ -158,6 +159,7 @@ absl::StatusOr<Core::PreparedCall> Core::Prepare(
   }
   call.label = label;
   call.workspace_bytes = options.workspace_bytes;
+  call.stream = InUse(options.stream);
   call.pure = options.pure;
   call.keep = options.keep;
   call.kind = options.kind;
@@ -184,6 +186,7 @@ absl::StatusOr<CallResult> Core::Attempt(const PreparedCall& call) {
   const bool measured =
       options_.cost_model == CostModel::kMeasured && device_->holds_bytes();
   spec.cost = measured ? -1 : call.kernel->seconds();
+  spec.stream = call.stream;
   spec.pure = call.pure;
   spec.keep = call.keep;
   spec.execute = MakeExecutor(call.kernel);
@@ -200,13 +203,14 @@ absl::Status Core::SeparateUpdated(const PreparedCall& call) {
     if (absl::c_any_of(call.inputs, [&](const Variable* other) {
           return other != &variable && other->storage == variable.storage;
         })) {
-      RK_RETURN_IF_ERROR(CopyAway(variable, call.label));
+      RK_RETURN_IF_ERROR(CopyAway(variable, call.label, call.stream));
     }
   }
   return absl::OkStatus();
 }
 
-absl::Status Core::CopyAway(Variable& variable, const Label& label) {
+absl::Status Core::CopyAway(Variable& variable, const Label& label,
+                            Stream stream) {
   const size_t bytes = variable.bytes;
   CallSpec spec;
   spec.label = label;
@@ -214,6 +218,7 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label) {
   spec.output_bytes = {bytes};
   spec.output_kind = variable.kind;
   spec.cost = ModelledSeconds(0, 2.0 * static_cast<double>(bytes));
+  spec.stream = stream;
   Device* const device = device_.get();
   Kernel copy = [device, bytes](KernelArgs& a) {
     if (bytes == 0) return absl::OkStatus();

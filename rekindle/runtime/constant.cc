@@ -39,11 +39,13 @@ absl::Status Core::Initialize(StorageId storage, size_t bytes, const void* host,
   if (bytes == 0) return absl::OkStatus();
   // The pin is no part of the step: the engine alone sees it.
   Engine& engine = engine_->engine();
-  RK_ASSIGN_OR_RETURN(const DeviceAddress address, engine.Pin(storage, label));
+  const Stream stream = options_.stream;
+  RK_ASSIGN_OR_RETURN(const DeviceAddress address,
+                      engine.Pin(storage, label, stream));
   const absl::Status status =
-      host != nullptr ? device_->CopyFromHost(address, host, bytes, Stream{})
-                      : device_->Fill(address, 0, bytes, Stream{});
-  engine.Unpin(storage);
+      host != nullptr ? device_->CopyFromHost(address, host, bytes, stream)
+                      : device_->Fill(address, 0, bytes, stream);
+  engine.Unpin(storage, stream);
   return status;
 }
 

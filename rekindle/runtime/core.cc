@@ -109,9 +109,6 @@ Core::~Core() {
   // The gate, because the engine's end lets go of adopted memory and kernels.
   Section section(*this);
   engine_.reset();
-  if (!event_.has_value()) return;
-  const absl::Status status = device_->DestroyEvent(*event_);
-  if (!status.ok()) log_.Warning(status.message());
 }
 
 absl::Status Core::BeginStep(Site site) {
@@ -143,6 +140,41 @@ absl::Status Core::SetBudget(size_t bytes) {
       engine_->engine().SetBudget(LimitToDevice(bytes, *device_, log_));
   gate_.NotifyAll();
   return status;
+}
+
+absl::StatusOr<Stream> Core::CreateStream() {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  return device_->CreateStream();
+}
+
+absl::Status Core::DestroyStream(Stream stream) {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  Section section(*this);
+  RK_RETURN_IF_ERROR(RefuseToEnd(stream));
+  RK_RETURN_IF_ERROR(device_->DestroyStream(stream));
+  engine_->engine().StreamEnded(stream);
+  return absl::OkStatus();
+}
+
+absl::Status Core::StreamEnded(Stream stream) {
+  RK_RETURN_IF_ERROR(RefuseInKernel());
+  Section section(*this);
+  RK_RETURN_IF_ERROR(RefuseToEnd(stream));
+  engine_->engine().StreamEnded(stream);
+  return absl::OkStatus();
+}
+
+absl::Status Core::RefuseToEnd(Stream stream) {
+  EndLate();
+  if (stream == Stream() || stream == options_.stream) {
+    return absl::InvalidArgumentError(
+        "the default stream lasts as long as the runtime");
+  }
+  if (stream_pins_.find(stream.handle) != stream_pins_.end()) {
+    return absl::FailedPreconditionError(
+        "a guard on the stream lives: it must end first");
+  }
+  return absl::OkStatus();
 }
 
 RuntimeStats Core::Stats() {
@@ -344,10 +376,10 @@ std::string Core::WriteSnapshot(const std::string& message) {
 void Core::DropReference(StorageId storage) {
   if (gate_.InsideThisThread()) {
     gate_.AssertInside();
-    return PutAside({storage, /*pinned=*/false});
+    return PutAside({storage, std::nullopt});
   }
   Section section(*this);
-  PutAside({storage, /*pinned=*/false});
+  PutAside({storage, std::nullopt});
 }
 
 void Core::EndPin(const Pin& pin) {
@@ -362,12 +394,12 @@ void Core::EndPin(const Pin& pin) {
 void Core::PutAside(Late late) { late_.push_back(late); }
 
 void Core::ReleasePin(const Pin& pin) {
-  const absl::Status status = Order(Stream{}, pin.stream);
-  if (!status.ok()) Note(status).IgnoreError();
   const auto count = pins_.find(pin.thread);
   if (--count->second == 0) pins_.erase(count);
+  const auto on_stream = stream_pins_.find(pin.stream.handle);
+  if (--on_stream->second == 0) stream_pins_.erase(on_stream);
   written_.erase(pin.storage);
-  PutAside({pin.storage, /*pinned=*/true});
+  PutAside({pin.storage, pin.stream});
 }
 
 void Core::EndLate() {
@@ -375,8 +407,8 @@ void Core::EndLate() {
   while (!late_.empty()) {
     // Ending one may put aside more: what its kernel had captured.
     for (const Late& late : std::exchange(late_, {})) {
-      unpinned = unpinned || late.pinned;
-      if (late.pinned) engine_->Unpin(late.storage);
+      unpinned = unpinned || late.pin.has_value();
+      if (late.pin.has_value()) engine_->Unpin(late.storage, *late.pin);
       engine_->DropReference(late.storage);
     }
   }

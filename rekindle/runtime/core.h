@@ -57,6 +57,9 @@ class Core : public std::enable_shared_from_this<Core> {
                            Site site);
   absl::Status BeginStep(Site site);
   absl::Status SetBudget(size_t bytes);
+  absl::StatusOr<Stream> CreateStream();
+  absl::Status DestroyStream(Stream stream);
+  absl::Status StreamEnded(Stream stream);
   RuntimeStats Stats();
   absl::Status WriteMemorySnapshot(const std::string& path);
   absl::StatusOr<size_t> MinimumBudget();
@@ -96,10 +99,11 @@ class Core : public std::enable_shared_from_this<Core> {
     std::optional<size_t> bytes;  // nullopt: not found in the time there was
   };
 
-  // What waits for the gate to open: one reference, and a pin if `pinned`.
+  // What waits for the gate to open: one reference, and a pin if there is a
+  // stream for it.
   struct Late {
     StorageId storage;
-    bool pinned = false;
+    std::optional<Stream> pin;
   };
 
   Core(RuntimeOptions options, std::shared_ptr<Device> device,
@@ -146,19 +150,19 @@ class Core : public std::enable_shared_from_this<Core> {
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   absl::Status SeparateUpdated(const PreparedCall& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
-  absl::Status CopyAway(Variable& variable, const Label& label)
+  absl::Status CopyAway(Variable& variable, const Label& label, Stream stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   Executor MakeExecutor(std::shared_ptr<StoredKernel> kernel);
   absl::Status RunKernel(StoredKernel& kernel, const KernelBinding& binding);
 
   // core_tensor.cc
-  // Takes over one pin and one reference, also when it fails.
-  absl::StatusOr<ReadGuard> MakeGuard(StorageId storage, DeviceAddress address,
-                                      Stream stream, const Label& by)
+  // Takes over one pin and one reference.
+  ReadGuard MakeGuard(StorageId storage, DeviceAddress address, Stream stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
-  // Work put on `later` from now on waits for all that is on `earlier`.
-  absl::Status Order(Stream later, Stream earlier)
-      ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+  // The default stream is what the options say.
+  Stream InUse(Stream stream) const {
+    return stream == Stream() ? options_.stream : stream;
+  }
 
   // True if the call that failed with `status` should be tried again, after
   // having waited for a change: other threads pin memory. See pin_wait.
@@ -177,6 +181,8 @@ class Core : public std::enable_shared_from_this<Core> {
   std::string WriteSnapshot(const std::string& message)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
 
+  // An error if the stream is in use for as long as somebody wants.
+  absl::Status RefuseToEnd(Stream stream) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   void PutAside(Late late) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   void ReleasePin(const Pin& pin) ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   void EndLate() ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
@@ -199,6 +205,7 @@ class Core : public std::enable_shared_from_this<Core> {
   std::vector<Late> late_ ABSL_GUARDED_BY(gate_);
   std::vector<std::function<void()>> late_deleters_ ABSL_GUARDED_BY(gate_);
   std::map<std::thread::id, int> pins_ ABSL_GUARDED_BY(gate_);
+  std::map<uintptr_t, int> stream_pins_ ABSL_GUARDED_BY(gate_);  // by handle
   std::set<StorageId> written_ ABSL_GUARDED_BY(gate_);  // by a WriteGuard
   int64_t steps_ ABSL_GUARDED_BY(gate_) = 0;
   int64_t budget_falls_ ABSL_GUARDED_BY(gate_) = 0;    // warned of
@@ -206,7 +213,6 @@ class Core : public std::enable_shared_from_this<Core> {
   // Whether the latest error of the engine came out of a kernel.
   bool kernel_failed_ ABSL_GUARDED_BY(gate_) = false;
   std::optional<StepBudget> step_budget_ ABSL_GUARDED_BY(gate_);
-  std::optional<Event> event_ ABSL_GUARDED_BY(gate_);  // made when needed
   std::unique_ptr<RecordingEngine> engine_ ABSL_PT_GUARDED_BY(gate_);
 };
 

@@ -21,11 +21,11 @@ absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
   absl::StatusOr<DeviceAddress> address;
   do {
     kernel_failed_ = false;
-    address = engine_->Pin(variable.storage, by);
+    address = engine_->Pin(variable.storage, by, InUse(stream));
   } while (WaitForPins(address.status(), deadline));
   if (!address.ok()) return Explain(address.status(), by);
   engine_->AddReference(variable.storage);
-  return MakeGuard(variable.storage, *address + tensor.offset_, stream, by);
+  return MakeGuard(variable.storage, *address + tensor.offset_, InUse(stream));
 }
 
 absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
@@ -39,41 +39,26 @@ absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
   absl::StatusOr<Engine::Writable> writable;
   do {
     kernel_failed_ = false;
-    writable = engine_->PinForWrite(variable.storage, by);
+    writable = engine_->PinForWrite(variable.storage, by, InUse(stream));
   } while (WaitForPins(writable.status(), deadline));
   if (!writable.ok()) return Explain(writable.status(), by);
   variable.storage = writable->storage;
   engine_->AddReference(variable.storage);
   WriteGuard guard;
-  RK_ASSIGN_OR_RETURN(
-      guard.guard_, MakeGuard(variable.storage,
-                              writable->address + tensor.offset_, stream, by));
+  guard.guard_ = MakeGuard(variable.storage, writable->address + tensor.offset_,
+                           InUse(stream));
   written_.insert(variable.storage);
   return guard;
 }
 
-absl::StatusOr<ReadGuard> Core::MakeGuard(StorageId storage,
-                                          DeviceAddress address, Stream stream,
-                                          const Label& by) {
-  const absl::Status status = Order(stream, Stream{});
-  if (!status.ok()) {
-    PutAside({storage, /*pinned=*/true});
-    return Named(by, status);
-  }
+ReadGuard Core::MakeGuard(StorageId storage, DeviceAddress address,
+                          Stream stream) {
   ReadGuard guard;
   guard.pin_ = std::make_shared<Pin>(shared_from_this(), storage, stream);
   guard.address_ = address;
   ++pins_[guard.pin_->thread];
+  ++stream_pins_[stream.handle];
   return guard;
-}
-
-absl::Status Core::Order(Stream later, Stream earlier) {
-  if (later == earlier) return absl::OkStatus();
-  if (!event_.has_value()) {
-    RK_ASSIGN_OR_RETURN(event_, device_->CreateEvent());
-  }
-  RK_RETURN_IF_ERROR(device_->Record(*event_, earlier));
-  return device_->StreamWait(later, *event_);
 }
 
 absl::Status Core::ToHost(const Tensor& tensor, void* to, size_t bytes,
@@ -86,7 +71,7 @@ absl::Status Core::ToHost(const Tensor& tensor, void* to, size_t bytes,
   }
   RK_ASSIGN_OR_RETURN(const ReadGuard guard, Read(tensor, Stream{}, site));
   if (bytes == 0) return absl::OkStatus();
-  return device_->CopyToHost(to, guard.address(), bytes, Stream{});
+  return device_->CopyToHost(to, guard.address(), bytes, InUse(Stream{}));
 }
 
 Tensor Core::Snapshot(const Tensor& tensor) {

@@ -79,6 +79,11 @@ struct CallOptions {
   // Where the call draws random numbers from.
   Generator* random = nullptr;
   size_t workspace_bytes = 0;
+  // Where the kernel puts its work (KernelArgs::stream): one of this runtime's
+  // or of the program's; the default one if not set. It is ordered after the
+  // work on other streams that it depends on. A recomputation can be put on
+  // the stream of whoever reads the result.
+  Stream stream = {};
   // False: the call must never run again (a collective, a read of a file); its
   // outputs are kept as constants.
   bool pure = true;

@@ -79,6 +79,9 @@ struct RuntimeOptions {
   // One of `policies` and its settings; see evictor/policies.h.
   std::string policy = "dtr_eq:release=lazy";
   PolicyRegistry policies = PolicyRegistry::Builtin();
+  // The program's own stream, which calls and guards use that name none; it
+  // lasts as long as the runtime. By default that of the device.
+  Stream stream = {};
   CostModel cost_model = CostModel::kModelled;
   // Physical memory is taken in chunks of this size; 0: the device's unit.
   size_t chunk_bytes = 0;

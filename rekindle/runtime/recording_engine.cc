@@ -46,21 +46,24 @@ void RecordingEngine::DropReference(StorageId storage) {
 }
 
 absl::StatusOr<DeviceAddress> RecordingEngine::Pin(StorageId storage,
-                                                   const Label& by) {
-  RK_ASSIGN_OR_RETURN(const DeviceAddress address, engine_->Pin(storage, by));
+                                                   const Label& by,
+                                                   Stream stream) {
+  RK_ASSIGN_OR_RETURN(const DeviceAddress address,
+                      engine_->Pin(storage, by, stream));
   Append(Action::kPin, storage);
   return address;
 }
 
-void RecordingEngine::Unpin(StorageId storage) {
-  engine_->Unpin(storage);
+void RecordingEngine::Unpin(StorageId storage, Stream stream) {
+  engine_->Unpin(storage, stream);
   Append(Action::kUnpin, storage);
 }
 
 absl::StatusOr<Engine::Writable> RecordingEngine::PinForWrite(StorageId storage,
-                                                              const Label& by) {
+                                                              const Label& by,
+                                                              Stream stream) {
   RK_ASSIGN_OR_RETURN(const Engine::Writable writable,
-                      engine_->PinForWrite(storage, by));
+                      engine_->PinForWrite(storage, by, stream));
   if (recording_) Append({Action::kWrite, storage, writable.storage, 0});
   return writable;
 }

@@ -27,10 +27,11 @@ class RecordingEngine {
   absl::StatusOr<CallResult> Run(CallSpec spec);
   void AddReference(StorageId storage);
   void DropReference(StorageId storage);
-  absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by);
-  void Unpin(StorageId storage);
+  absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by,
+                                    Stream stream);
+  void Unpin(StorageId storage, Stream stream);
   absl::StatusOr<Engine::Writable> PinForWrite(StorageId storage,
-                                               const Label& by);
+                                               const Label& by, Stream stream);
   absl::Status Detach(StorageId storage);
 
   // Detaches all; ends the step that is being written down, unless it was

@@ -58,6 +58,14 @@ absl::Status Runtime::SetBudget(size_t bytes) {
   return core_->SetBudget(bytes);
 }
 
+absl::StatusOr<Stream> Runtime::CreateStream() { return core_->CreateStream(); }
+absl::Status Runtime::DestroyStream(Stream stream) {
+  return core_->DestroyStream(stream);
+}
+absl::Status Runtime::StreamEnded(Stream stream) {
+  return core_->StreamEnded(stream);
+}
+
 RuntimeStats Runtime::Stats() const { return core_->Stats(); }
 
 absl::Status Runtime::WriteMemorySnapshot(const std::string& path) const {

@@ -78,6 +78,16 @@ class Runtime {
   // once; while pins hold more than that, the rest goes as they end.
   absl::Status SetBudget(size_t bytes);
 
+  // A stream of the device, for CallOptions::stream and Tensor::Read. It is
+  // destroyed with DestroyStream, which waits for its work, or never.
+  absl::StatusOr<Stream> CreateStream();
+  // Errors: FailedPrecondition while a guard on it lives; of the device.
+  absl::Status DestroyStream(Stream stream);
+  // To be called when the program has destroyed a stream of its own that calls
+  // or guards named, after its work was done and before another stream is
+  // created. Errors: as DestroyStream.
+  absl::Status StreamEnded(Stream stream);
+
   RuntimeStats Stats() const;
 
   // Writes which storage lies where, and the last allocations and frees

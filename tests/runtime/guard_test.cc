@@ -196,14 +196,55 @@ TEST_F(GuardStreamTest, ReadOnTheDefaultStreamNeedsNoEvents) {
   EXPECT_THAT(device_->lines, IsEmpty());
 }
 
-TEST_F(GuardStreamTest, ReaderWaitsForTheValueAndLaterWorkForTheReader) {
-  const Tensor x = Full(1);
+TEST_F(GuardStreamTest, ReaderWaitsForTheValueAndALaterWriterForTheReader) {
+  Tensor x = Full(1);
   ReadGuard guard = x.Read(stream_).value();
   const std::string reader = absl::StrCat(stream_.handle);
   EXPECT_THAT(device_->lines, ElementsAre("record on 0", reader + " waits"));
   device_->lines.clear();
   guard.End();
+  x.Read().value().End();
+  EXPECT_THAT(device_->lines, IsEmpty());
+  x.Write().value().End();
   EXPECT_THAT(device_->lines, ElementsAre("record on " + reader, "0 waits"));
+}
+
+TEST_F(GuardStreamTest, ReaderWaitsForAWriterOnAnotherStream) {
+  Tensor x = Full(1);
+  x.Write(stream_).value().End();
+  device_->lines.clear();
+  x.Read().value().End();
+  x.Read().value().End();  // has waited already
+  const std::string writer = absl::StrCat(stream_.handle);
+  EXPECT_THAT(device_->lines, ElementsAre("record on " + writer, "0 waits"));
+}
+
+TEST_F(GuardStreamTest, StreamEndsWhenNoGuardIsOnIt) {
+  const Stream stream = rt_->CreateStream().value();
+  Tensor x = Full(1);
+  ReadGuard guard = x.Read(stream).value();
+  EXPECT_THAT(rt_->DestroyStream(stream),
+              HasCode(absl::StatusCode::kFailedPrecondition));
+  guard.End();
+  EXPECT_THAT(rt_->DestroyStream(stream), IsOk());
+  device_->lines.clear();
+  x.Write().value().End();  // nobody to wait for
+  EXPECT_THAT(device_->lines, IsEmpty());
+  EXPECT_THAT(rt_->DestroyStream(Stream()),
+              HasCode(absl::StatusCode::kInvalidArgument));
+}
+
+TEST_F(GuardStreamTest, CallsOnTheProgramsStreamAreTheDefault) {
+  RuntimeOptions options = Options(Budget::Unlimited());
+  options.custom_device = device_;
+  options.stream = stream_;
+  Open(std::move(options));
+  device_->lines.clear();
+  const Tensor y = Add(Full(1), 2);
+  const size_t lines = device_->lines.size();
+  y.Read(stream_).value().End();
+  EXPECT_EQ(device_->lines.size(), lines);
+  rt_ = nullptr;
 }
 
 TEST_F(GuardStreamTest, EventsAreDestroyedWithTheRuntime) {
@@ -225,12 +266,13 @@ TEST_F(GuardStreamTest, FailureToOrderLeavesNoPin) {
   EXPECT_TRUE(y.Evict());
 }
 
-TEST_F(GuardStreamTest, FailureAtTheEndSurfacesAtBeginStep) {
-  ReadGuard guard = Full(1).Read(stream_).value();
+TEST_F(GuardStreamTest, WriterThatCannotWaitForAReaderChangesNothing) {
+  Tensor x = Full(1);
+  x.Read(stream_).value().End();
   device_->FailCall(FaultInjectingDevice::Verb::kRecord, 1,
                     absl::InternalError("broken"));
-  guard.End();
-  EXPECT_THAT(rt_->BeginStep(), HasCode(absl::StatusCode::kInternal));
+  EXPECT_THAT(x.Write().status(), HasCode(absl::StatusCode::kInternal));
+  EXPECT_THAT(x.Write(), IsOk());
 }
 
 }  // namespace

@@ -60,8 +60,8 @@ class RecordingEngineTest : public ::testing::Test {
       chain.push_back(Call({chain.back()}, 1 + i % 3));
     }
     for (size_t i = 19; i > 0; --i) {
-      EXPECT_THAT(engine_.Pin(chain[i], {"read"}), IsOk());
-      engine_.Unpin(chain[i]);
+      EXPECT_THAT(engine_.Pin(chain[i], {"read"}, Stream()), IsOk());
+      engine_.Unpin(chain[i], Stream());
       engine_.DropReference(chain[i]);
     }
   }
