@@ -231,19 +231,26 @@ absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
   for (Storage* input : call.inputs) {
     if (input != nullptr) residency_.Accessed(*input);
   }
-  const auto start = std::chrono::steady_clock::now();
-  RK_RETURN_IF_ERROR(
-      Invoke(call, {inputs, outputs, bytes.workspace.address, mode.stream}));
-  if (call.cost < 0) SetCost(call, SecondsSince(start));
+  const KernelBinding binding{inputs, outputs, bytes.workspace.address,
+                              mode.stream};
+  if (call.cost < 0) {
+    RK_RETURN_IF_ERROR(Measure(call, binding));
+  } else {
+    RK_RETURN_IF_ERROR(Invoke(call, binding));
+  }
   Count(call, mode);
   return absl::OkStatus();
 }
 
-void CallRunner::SetCost(Call& call, double cost) {
+absl::Status CallRunner::Measure(Call& call, const KernelBinding& binding) {
+  const auto start = std::chrono::steady_clock::now();
+  RK_RETURN_IF_ERROR(Invoke(call, binding));
+  const double cost = SecondsSince(start);
   call.cost = cost;
   for (const Call::Output& output : call.outputs) {
     if (output.storage != nullptr) output.storage->cost = cost;
   }
+  return absl::OkStatus();
 }
 
 void CallRunner::Count(const Call& call, Mode mode) {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
+#include <utility>
 
 #include "rekindle/base/check.h"
 
@@ -117,6 +118,11 @@ void KineticIndex::Grow() {
 
 void KineticIndex::Insert(Node& node) {
   RK_CHECK(!Contains(node), "inserted twice");
+  node.index_position = entering_.size() | kEntering;
+  entering_.push_back(&node);
+}
+
+void KineticIndex::Enter(Node& node) {
   if (free_.empty()) {
     if (levels_.empty() || nodes_.size() == levels_[0].size()) Grow();
     free_.push_back(nodes_.size());
@@ -131,17 +137,25 @@ void KineticIndex::Insert(Node& node) {
 
 void KineticIndex::Erase(Node& node) {
   RK_CHECK(Contains(node), "not in the index");
-  const size_t slot = node.index_position;
+  const size_t position = std::exchange(node.index_position, Node::kNowhere);
+  if ((position & kEntering) != 0) {
+    Node* const last = entering_.back();
+    entering_.pop_back();
+    if (last == &node) return;
+    entering_[position & ~kEntering] = last;
+    last->index_position = position;
+    return;
+  }
   Entry nobody;
   nobody.until = kForever;
-  Set(slot, nobody);
-  nodes_[slot] = nullptr;
-  free_.push_back(slot);
-  node.index_position = Node::kNowhere;
+  Set(position, nobody);
+  nodes_[position] = nullptr;
+  free_.push_back(position);
 }
 
 void KineticIndex::Improve(Node& node) {
   const size_t slot = node.index_position;
+  if ((slot & kEntering) != 0) return;
   Set(slot, MakeEntry(node, policy_.BoundOf(node), slot));
 }
 
@@ -149,6 +163,7 @@ Node* KineticIndex::Best(double now) {
   if (size() == 0) return nullptr;
   policy_.Refresh();
   now_ = std::max(now_, policy_.TimeOf(now));
+  for (Node* node : std::exchange(entering_, {})) Enter(*node);
   const size_t top = levels_.size() - 1;
   while (true) {
     Advance(top, 0);
@@ -161,6 +176,9 @@ Node* KineticIndex::Best(double now) {
 }
 
 void KineticIndex::CheckInvariants() const {
+  for (size_t i = 0; i < entering_.size(); ++i) {
+    RK_CHECK(entering_[i]->index_position == (i | kEntering), "entering");
+  }
   for (size_t slot = 0; slot < nodes_.size(); ++slot) {
     const Entry& entry = levels_[0][slot];
     RK_CHECK((nodes_[slot] == nullptr) == (entry.rank == kNobody), "slots");
