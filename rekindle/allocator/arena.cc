@@ -66,7 +66,12 @@ size_t Arena::WorstCaseBytes(size_t bytes) const {
 }
 
 absl::StatusOr<Range*> Arena::Allocate(size_t bytes, Stream stream) {
-  RK_RETURN_IF_ERROR(GiveBackExcess());
+  const absl::Status gave_back = GiveBackExcess();
+  if (absl::IsResourceExhausted(gave_back)) {
+    ++refusals_;  // of an event
+    return nullptr;
+  }
+  RK_RETURN_IF_ERROR(gave_back);
   // Above a lowered budget even a block that needs no more memory would keep
   // chunks from being given back.
   if (live_physical_bytes() > ledger_.budget()) return nullptr;

@@ -2,6 +2,7 @@
 #include "rekindle/allocator/bfc_allocator.h"
 
 #include <algorithm>
+#include <iterator>
 #include <utility>
 
 #include "absl/cleanup/cleanup.h"
@@ -41,14 +42,12 @@ absl::StatusOr<std::unique_ptr<BfcAllocator>> BfcAllocator::Create(
 BfcAllocator::~BfcAllocator() {
   order_.FinishAll();
   for (const auto& [address, segment] : segments_) {
-    device_.Unmap(address, segment->bytes).IgnoreError();
-    device_.Destroy(segment->chunk).IgnoreError();
-    device_.Release(address, segment->bytes).IgnoreError();
+    device_.Unmap(address, segment.bytes).IgnoreError();
+    unmapped_.push_back(segment);
   }
-  // Every piece is free or live.
-  for (const auto& [address, piece] : live_) delete piece;
-  for (const Pool& pool : pools_) {
-    for (Piece* piece : pool) delete piece;
+  for (const Segment& segment : unmapped_) {
+    device_.Destroy(segment.chunk).IgnoreError();
+    device_.Release(segment.address, segment.bytes).IgnoreError();
   }
 }
 
@@ -100,7 +99,7 @@ absl::StatusOr<std::optional<Block>> BfcAllocator::Allocate(size_t bytes,
   piece->requested = bytes;
   Segment& segment = *piece->segment;
   if (segment.live_pieces++ == 0) live_physical_bytes_ += segment.bytes;
-  live_.emplace(piece->address, piece);
+  ++live_blocks_;
   requested_bytes_ += bytes;
   reserved_bytes_ += piece->bytes;
   ++allocations_;
@@ -120,24 +119,30 @@ BfcAllocator::Piece* BfcAllocator::BestFit(int pool, size_t bytes) const {
 absl::StatusOr<bool> BfcAllocator::AddSegment(int pool, size_t bytes) {
   std::optional<Ledger::Reservation> reservation = ledger_.Reserve(bytes);
   if (!reservation.has_value()) return false;
-  auto segment = std::make_unique<Segment>();
-  segment->bytes = bytes;
-  segment->pool = pool;
-  const absl::Status backed = BackSegment(*segment);
+  Segment made;
+  made.bytes = bytes;
+  made.pool = pool;
+  const absl::Status backed = BackSegment(made);
   if (absl::IsResourceExhausted(backed)) {
     ++refusals_;
     return false;
   }
   RK_RETURN_IF_ERROR(backed);
   reservation->Commit();
-  auto* const piece = new Piece;
-  piece->address = segment->address;
-  piece->bytes = bytes;
-  piece->segment = segment.get();
-  pools_[pool].insert(piece);
-  device_.MarkFree(segment->address, bytes);
-  segments_.emplace(segment->address, std::move(segment));
+  Segment& segment = segments_[made.address] = made;
+  pools_[pool].insert(AddPiece(segment, segment.address, bytes));
+  device_.MarkFree(segment.address, bytes);
   return true;
+}
+
+BfcAllocator::Piece* BfcAllocator::AddPiece(Segment& segment,
+                                            DeviceAddress address,
+                                            size_t bytes) {
+  Piece& piece = pieces_[address];
+  piece.address = address;
+  piece.bytes = bytes;
+  piece.segment = &segment;
+  return &piece;
 }
 
 // Reserve, create, map; undone in reverse if one of them fails.
@@ -165,26 +170,19 @@ void BfcAllocator::Split(Piece* piece, size_t bytes) {
   const int pool = piece->segment->pool;
   const size_t rest = piece->bytes - bytes;
   if (!IsWorthSplitting(pool, rest)) return;
-  auto* const after = new Piece;
-  after->address = piece->address + bytes;
-  after->bytes = rest;
+  Piece* const after = AddPiece(*piece->segment, piece->address + bytes, rest);
   after->use = piece->use;
-  after->segment = piece->segment;
-  after->previous = piece;
-  after->next = piece->next;
-  if (piece->next != nullptr) piece->next->previous = after;
-  piece->next = after;
   piece->bytes = bytes;
   pools_[pool].insert(after);
 }
 
 void BfcAllocator::Free(Block block, absl::Span<const Stream> streams) {
   if (block.bytes == 0) return;
-  const auto found = live_.find(block.address);
-  RK_CHECK(found != live_.end() && found->second->requested == block.bytes,
+  const auto found = pieces_.find(block.address);
+  RK_CHECK(found != pieces_.end() && found->second.requested == block.bytes,
            "a live block of this allocator, unchanged");
-  Piece* piece = found->second;
-  live_.erase(found);
+  Piece* piece = &found->second;
+  --live_blocks_;
   requested_bytes_ -= block.bytes;
   reserved_bytes_ -= piece->bytes;
   piece->requested = 0;
@@ -192,54 +190,60 @@ void BfcAllocator::Free(Block block, absl::Span<const Stream> streams) {
   Segment& segment = *piece->segment;
   device_.MarkFree(piece->address, piece->bytes);
   if (--segment.live_pieces == 0) live_physical_bytes_ -= segment.bytes;
-  Pool& pool = pools_[segment.pool];
-  if (piece->previous != nullptr && piece->previous->requested == 0) {
-    pool.erase(piece->previous);
-    piece = Merge(piece->previous, piece);
+  if (const auto next = std::next(found); next != pieces_.end()) {
+    MergeIfFree(piece, &next->second);
   }
-  if (piece->next != nullptr && piece->next->requested == 0) {
-    pool.erase(piece->next);
-    piece = Merge(piece, piece->next);
+  if (found != pieces_.begin()) {
+    piece = MergeIfFree(&std::prev(found)->second, piece);
   }
-  pool.insert(piece);
+  pools_[segment.pool].insert(piece);
   if (ledger_.excess() > 0) ReleaseFreeSegments().IgnoreError();
 }
 
-BfcAllocator::Piece* BfcAllocator::Merge(Piece* left, Piece* right) {
+// Two neighbours, of which neither is in a pool now, if they are free and of
+// one segment. Returns the piece that `right` is a part of.
+BfcAllocator::Piece* BfcAllocator::MergeIfFree(Piece* left, Piece* right) {
+  const bool free = left->requested == 0 && right->requested == 0;
+  if (left->segment != right->segment || !free) return right;
+  pools_[left->segment->pool].erase(left);
+  pools_[left->segment->pool].erase(right);
   left->bytes += right->bytes;
   left->use.Add(right->use);
-  left->next = right->next;
-  if (right->next != nullptr) right->next->previous = left;
-  delete right;
+  pieces_.erase(right->address);
   return left;
 }
 
 // REQUIRES: the piece is free and all of its segment.
 absl::Status BfcAllocator::ReleaseSegment(Piece* piece) {
-  Segment& segment = *piece->segment;
-  if (segment.chunk.valid()) {
-    RK_RETURN_IF_ERROR(order_.Finish(piece->use));
-    ++vmm_calls_;
-    RK_RETURN_IF_ERROR(device_.Unmap(segment.address, segment.bytes));
-    ++vmm_calls_;
-    const absl::Status destroyed = device_.Destroy(segment.chunk);
-    if (!destroyed.ok()) {
-      ++vmm_calls_;
-      device_.Map(segment.address, absl::MakeConstSpan(&segment.chunk, 1))
-          .IgnoreError();
-      return destroyed;
-    }
-    ledger_.GiveBack(segment.bytes);
-    segment.chunk = ChunkId();
-  }
-  device_.Release(segment.address, segment.bytes).IgnoreError();
+  const Segment segment = *piece->segment;
+  RK_RETURN_IF_ERROR(order_.Finish(piece->use));
+  ++vmm_calls_;
+  RK_RETURN_IF_ERROR(device_.Unmap(segment.address, segment.bytes));
   pools_[segment.pool].erase(piece);
+  pieces_.erase(segment.address);
   segments_.erase(segment.address);
-  delete piece;
+  unmapped_.push_back(segment);
+  return DestroyUnmapped();
+}
+
+// What the device does not take back now is tried again the next time.
+absl::Status BfcAllocator::DestroyUnmapped() {
+  while (!unmapped_.empty()) {
+    Segment& segment = unmapped_.back();
+    if (segment.chunk.valid()) {
+      ++vmm_calls_;
+      RK_RETURN_IF_ERROR(device_.Destroy(segment.chunk));
+      segment.chunk = ChunkId();
+      ledger_.GiveBack(segment.bytes);
+    }
+    RK_RETURN_IF_ERROR(device_.Release(segment.address, segment.bytes));
+    unmapped_.pop_back();
+  }
   return absl::OkStatus();
 }
 
 absl::Status BfcAllocator::ReleaseFreeSegments() {
+  RK_RETURN_IF_ERROR(DestroyUnmapped());
   for (Pool& pool : pools_) {
     for (auto next = pool.begin(); next != pool.end();) {
       Piece* const piece = *next++;
@@ -266,7 +270,7 @@ AllocatorStats BfcAllocator::stats() const {
   stats.live_physical_bytes = live_physical_bytes_;
   stats.physical_bytes = ledger_.used();
   stats.peak_physical_bytes = ledger_.peak();
-  stats.live_blocks = static_cast<int64_t>(live_.size());
+  stats.live_blocks = live_blocks_;
   stats.allocations = allocations_;
   stats.vmm_calls = vmm_calls_;
   stats.refusals = refusals_;
@@ -274,46 +278,44 @@ AllocatorStats BfcAllocator::stats() const {
 }
 
 std::vector<SegmentSnapshot> BfcAllocator::Snapshot() const {
-  absl::btree_map<DeviceAddress, const Piece*> pieces(live_.begin(),
-                                                      live_.end());
-  for (const Pool& pool : pools_) {
-    for (const Piece* piece : pool) pieces.emplace(piece->address, piece);
-  }
   std::vector<SegmentSnapshot> segments;
-  for (const auto& [address, piece] : pieces) {
-    if (address == piece->segment->address) {
-      segments.push_back({address, piece->segment->bytes, {}});
+  for (const auto& [address, piece] : pieces_) {
+    if (address == piece.segment->address) {
+      segments.push_back({address, piece.segment->bytes, {}});
     }
     segments.back().blocks.push_back(
-        {address, piece->bytes, piece->requested, piece->requested > 0});
+        {address, piece.bytes, piece.requested, piece.requested > 0});
   }
   return segments;
 }
 
 void BfcAllocator::CheckInvariants() const {
-  absl::flat_hash_map<const Segment*, size_t> covered;
   size_t requested = 0;
-  for (const auto& [address, piece] : live_) {
-    RK_CHECK(piece->address == address && piece->requested > 0 &&
-                 piece->requested <= piece->bytes,
-             "a block lies in its piece");
-    requested += piece->requested;
-    covered[piece->segment] += piece->bytes;
-  }
-  for (const Pool& pool : pools_) {
-    for (const Piece* piece : pool) {
-      RK_CHECK(piece->requested == 0, "pieces in a pool are free");
-      RK_CHECK(piece->next == nullptr || piece->next->requested > 0,
-               "free neighbours are merged");
-      covered[piece->segment] += piece->bytes;
-    }
-  }
   size_t physical = 0;
-  for (const auto& [address, segment] : segments_) {
-    RK_CHECK(covered[segment.get()] == segment->bytes, "pieces tile");
-    physical += segment->bytes;
+  int64_t live = 0;
+  const Piece* before = nullptr;
+  for (const auto& [address, piece] : pieces_) {
+    const bool first = address == piece.segment->address;
+    RK_CHECK(piece.address == address && piece.requested <= piece.bytes,
+             "a block lies in its piece");
+    RK_CHECK(first || (before != nullptr && before->segment == piece.segment &&
+                       before->address + before->bytes == address),
+             "pieces tile their segment");
+    RK_CHECK(first || before->requested > 0 || piece.requested > 0,
+             "free neighbours are merged");
+    RK_CHECK(pools_[piece.segment->pool].count(const_cast<Piece*>(&piece)) ==
+                 (piece.requested == 0 ? 1u : 0u),
+             "free pieces are in the pool, live ones are not");
+    requested += piece.requested;
+    live += piece.requested > 0 ? 1 : 0;
+    before = &piece;
+  }
+  for (const auto& [address, segment] : segments_) physical += segment.bytes;
+  for (const Segment& segment : unmapped_) {
+    if (segment.chunk.valid()) physical += segment.bytes;
   }
   RK_CHECK(requested == requested_bytes_, "requested bytes are counted");
+  RK_CHECK(live == live_blocks_, "live blocks are counted");
   RK_CHECK(physical == ledger_.used(), "the ledger counts the segments");
 }
 

@@ -6,13 +6,12 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
+#include <map>
 #include <memory>
 #include <optional>
 #include <set>
 #include <vector>
 
-#include "absl/container/btree_map.h"
-#include "absl/container/flat_hash_map.h"
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
@@ -82,16 +81,15 @@ class BfcAllocator : public Allocator {
     size_t live_pieces = 0;
   };
 
-  // A part of a segment, linked to its neighbours there.
+  // A part of a segment.
   struct Piece {
     DeviceAddress address = 0;
     size_t bytes = 0;
     size_t requested = 0;  // 0: free
     StreamUse use;         // as that of a Range
     Segment* segment = nullptr;
-    Piece* previous = nullptr;
-    Piece* next = nullptr;
   };
+  using Pieces = std::map<DeviceAddress, Piece>;
   struct BySize {
     bool operator()(const Piece* a, const Piece* b) const {
       if (a->bytes != b->bytes) return a->bytes < b->bytes;
@@ -107,20 +105,24 @@ class BfcAllocator : public Allocator {
   Piece* BestFit(int pool, size_t bytes) const;
   absl::StatusOr<bool> AddSegment(int pool, size_t bytes);
   absl::Status BackSegment(Segment& segment);
+  Piece* AddPiece(Segment& segment, DeviceAddress address, size_t bytes);
   void Split(Piece* piece, size_t bytes);
-  Piece* Merge(Piece* left, Piece* right);
+  Piece* MergeIfFree(Piece* left, Piece* right);
   absl::Status ReleaseSegment(Piece* piece);
+  absl::Status DestroyUnmapped();
   absl::Status ReleaseFreeSegments();
 
   Device& device_;
   Ledger ledger_;
   StreamOrder order_;
   std::array<Pool, 2> pools_;  // free pieces of small and of large segments
-  absl::btree_map<DeviceAddress, std::unique_ptr<Segment>> segments_;
-  absl::flat_hash_map<DeviceAddress, Piece*> live_;
+  std::map<DeviceAddress, Segment> segments_;
+  std::vector<Segment> unmapped_;  // but not yet destroyed and released
+  Pieces pieces_;                  // neighbours in address order
   size_t requested_bytes_ = 0;
   size_t reserved_bytes_ = 0;
   size_t live_physical_bytes_ = 0;
+  int64_t live_blocks_ = 0;
   int64_t allocations_ = 0;
   int64_t vmm_calls_ = 0;
   int64_t refusals_ = 0;

@@ -79,6 +79,11 @@ absl::Status StreamOrder::WaitForOthers(const StreamUse& use, size_t to) {
 }
 
 absl::Status StreamOrder::Mark(Source& source) {
+  // The event is about to forget what it marked before.
+  if (source.marked > source.done) {
+    const absl::StatusOr<bool> happened = device_.HasHappened(*source.event);
+    if (happened.ok() && *happened) source.done = source.marked;
+  }
   if (!source.event.has_value()) {
     RK_ASSIGN_OR_RETURN(source.event, device_.CreateEvent());
   }

@@ -63,7 +63,7 @@ class StreamOrder {
   bool IsDone(const StreamUse& use) const;
 
   // The same, and asks the device. A mark that is on its way is not replaced
-  // here (though by Wait), however busy the stream is.
+  // here (though by Wait, which asks for it first), however busy the stream is.
   absl::StatusOr<bool> Ask(const StreamUse& use);
 
   // Asks, and has the host wait for each stream that is not done.

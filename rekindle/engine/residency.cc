@@ -226,8 +226,12 @@ absl::StatusOr<size_t> Residency::Compact(size_t bytes) {
 }
 
 absl::StatusOr<bool> Residency::MakeRoom(size_t bytes) {
-  RK_ASSIGN_OR_RETURN(const size_t gained, Compact(bytes));
-  return gained > 0 || EvictVictim();
+  const absl::StatusOr<size_t> gained = Compact(bytes);
+  // A device too short of something to move blocks can still give them up.
+  if (!gained.ok() && !absl::IsResourceExhausted(gained.status())) {
+    return gained.status();
+  }
+  return (gained.ok() && *gained > 0) || EvictVictim();
 }
 
 bool Residency::EvictVictim() {

@@ -34,8 +34,13 @@ std::string ToString(const RuntimeStats& stats) {
   const AllocatorStats& allocator = stats.allocator;
   const double more =
       engine.call_cost > 0 ? 100 * engine.recompute_cost / engine.call_cost : 0;
+  std::string budget = FormatBytes(allocator.budget);
+  if (allocator.effective_budget < allocator.budget) {
+    absl::StrAppend(&budget, " (of which the device has only ",
+                    FormatBytes(allocator.effective_budget), ")");
+  }
   return absl::StrCat(
-      "budget ", FormatBytes(allocator.budget), ", physical memory ",
+      "budget ", budget, ", physical memory ",
       FormatBytes(allocator.physical_bytes), ", at most ",
       FormatBytes(allocator.peak_physical_bytes), "\n", "now on the device ",
       FormatBytes(Sum(engine.resident_bytes)), ByKind(engine.resident_bytes),
@@ -43,7 +48,8 @@ std::string ToString(const RuntimeStats& stats) {
       FormatBytes(engine.peak_live_bytes), "\n", stats.steps, " steps begun, ",
       engine.calls, " calls, ", engine.recomputations, " recomputations (",
       absl::StrFormat("%.1f%%", more), " more work), ", engine.evictions,
-      " evictions\n", allocator.vmm_calls, " memory mapping calls, ",
+      " evictions, ", engine.moves, " small values moved\n",
+      allocator.vmm_calls, " memory mapping calls, ",
       stats.device_calls.synchronize, " waits for the device\n");
 }
 

@@ -178,5 +178,18 @@ TEST_F(BfcAllocatorDeathTest, ABlockIsFreedOnceAndUnchanged) {
   EXPECT_DEATH(allocator_->Free(block), "live block");
 }
 
+TEST_F(BfcAllocatorTest, SegmentThatCannotBeDestroyedIsTriedAgain) {
+  Open(64 * kMiB);
+  Free(*Allocate(3 * kMiB));
+  device_.FailCall(Verb::kDestroy, 1, absl::InternalError("broken"));
+  EXPECT_EQ(allocator_->Trim().code(), absl::StatusCode::kInternal);
+  allocator_->CheckInvariants();
+  EXPECT_EQ(allocator_->stats().physical_bytes, 20 * kMiB);
+  Free(*Allocate(3 * kMiB));  // from memory that is mapped
+  EXPECT_TRUE(allocator_->Trim().ok());
+  allocator_->CheckInvariants();
+  EXPECT_EQ(allocator_->stats().physical_bytes, 0u);
+}
+
 }  // namespace
 }  // namespace rekindle

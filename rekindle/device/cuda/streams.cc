@@ -117,6 +117,8 @@ absl::Status Streams::Record(Event event, Stream stream) {
   RK_RETURN_IF_ERROR(CheckStream(stream));
   CallScope scope(session_, "record of an event");
   RK_RETURN_IF_ERROR(scope.status());
+  RK_RETURN_IF_ERROR(RefuseCapture(scope, stream.handle,
+                                   "its events would mean nothing outside"));
   return scope.Check(
       scope.api().cuEventRecord(EventAt(event.handle), ToDriver(stream)),
       "cuEventRecord");
@@ -127,6 +129,8 @@ absl::Status Streams::StreamWait(Stream stream, Event event) {
   RK_RETURN_IF_ERROR(CheckStream(stream));
   CallScope scope(session_, "wait of a stream");
   RK_RETURN_IF_ERROR(scope.status());
+  RK_RETURN_IF_ERROR(
+      RefuseCapture(scope, stream.handle, "it cannot wait for work outside"));
   return scope.Check(scope.api().cuStreamWaitEvent(
                          ToDriver(stream), EventAt(event.handle), /*flags=*/0),
                      "cuStreamWaitEvent");
@@ -151,16 +155,21 @@ absl::Status Streams::CheckNotCapturing(const CallScope& scope) const {
   std::vector<uintptr_t> streams = Live();
   streams.push_back(0);  // answers for all that wait for it
   for (const uintptr_t stream : streams) {
-    CaptureStatus capture = CaptureStatus::kNone;
-    RK_RETURN_IF_ERROR(
-        scope.Check(scope.api().cuStreamIsCapturing(StreamAt(stream), &capture),
-                    "cuStreamIsCapturing"));
-    if (capture == CaptureStatus::kNone) continue;
-    return scope.Named(absl::FailedPreconditionError(
-        absl::StrCat("stream 0x", absl::Hex(stream),
-                     " is being captured into a graph: map memory before")));
+    RK_RETURN_IF_ERROR(RefuseCapture(scope, stream, "map memory before"));
   }
   return absl::OkStatus();
+}
+
+absl::Status Streams::RefuseCapture(const CallScope& scope, uintptr_t stream,
+                                    absl::string_view why) {
+  CaptureStatus capture = CaptureStatus::kNone;
+  RK_RETURN_IF_ERROR(
+      scope.Check(scope.api().cuStreamIsCapturing(StreamAt(stream), &capture),
+                  "cuStreamIsCapturing"));
+  if (capture == CaptureStatus::kNone) return absl::OkStatus();
+  return scope.Named(absl::FailedPreconditionError(
+      absl::StrCat("stream 0x", absl::Hex(stream),
+                   " is being captured into a graph: ", why)));
 }
 
 }  // namespace rekindle::cuda

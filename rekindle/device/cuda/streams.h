@@ -44,6 +44,7 @@ class Streams {
 
   absl::StatusOr<Event> CreateEvent();
   absl::Status DestroyEvent(Event event);
+  // Both: FailedPrecondition while the stream is being captured into a graph.
   absl::Status Record(Event event, Stream stream);
   absl::Status StreamWait(Stream stream, Event event);
   absl::StatusOr<bool> HasHappened(Event event);
@@ -56,6 +57,8 @@ class Streams {
 
  private:
   absl::Status CheckEvent(Event event) const;
+  static absl::Status RefuseCapture(const CallScope& scope, uintptr_t stream,
+                                    absl::string_view why);
   std::vector<uintptr_t> Live() const;
 
   Session& session_;

@@ -313,6 +313,20 @@ TEST_F(CudaDeviceTest, NoMemoryVerbReachesTheDriverInACapture) {
   EndProgramStream(blocking);
 }
 
+TEST_F(CudaDeviceTest, CapturedStreamIsNeitherMarkedNorMadeToWait) {
+  const Stream captured = device_->CreateStream().value();
+  const Stream other = device_->CreateStream().value();
+  const Event event = device_->CreateEvent().value();
+  ASSERT_THAT(device_->Record(event, other), IsOk());
+  ASSERT_EQ(driver_.BeginCapture(cuda::ToDriver(captured)), Result::kSuccess);
+  EXPECT_THAT(device_->Record(event, captured), IsFailedPrecondition());
+  EXPECT_THAT(device_->StreamWait(captured, event), IsFailedPrecondition());
+  EXPECT_THAT(device_->HasHappened(event), IsOk());
+  ASSERT_EQ(driver_.EndCapture(cuda::ToDriver(captured)), Result::kSuccess);
+  EXPECT_THAT(device_->Record(event, captured), IsOk());
+  EXPECT_THAT(device_->DestroyEvent(event), IsOk());
+}
+
 // Errors that stay. -----------------------------------------------------------
 
 TEST_F(CudaDeviceTest, AnErrorOfQueuedWorkStays) {
