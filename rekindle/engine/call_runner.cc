@@ -35,11 +35,12 @@ double SecondsSince(std::chrono::steady_clock::time_point start) {
 
 // What one run is given, in the order in which it is allocated.
 struct CallRunner::Bytes {
-  std::vector<Block> outputs;
+  absl::InlinedVector<Block, 2> outputs;
   Block workspace;
-  std::vector<Block> scratch;  // one an effect, if it must not happen
+  absl::InlinedVector<Block, 1>
+      scratch;  // one an effect, if it must not happen
   // One an update: the copy to work on, or nullopt to work on the old bytes.
-  std::vector<std::optional<Block>> copies;
+  absl::InlinedVector<std::optional<Block>, 2> copies;
 };
 
 absl::StatusOr<bool> CallRunner::RunFirst(Call& call,
@@ -83,10 +84,10 @@ bool CallRunner::MustCopy(const Update& update, Mode mode,
 }
 
 // The sizes of what a run needs, in the order of Bytes.
-std::vector<size_t> CallRunner::Sizes(const Call& call,
-                                      absl::Span<const Update> updates,
-                                      Mode mode, const Bytes& bytes) {
-  std::vector<size_t> sizes;
+CallRunner::SizeList CallRunner::Sizes(const Call& call,
+                                       absl::Span<const Update> updates,
+                                       Mode mode, const Bytes& bytes) {
+  SizeList sizes;
   for (size_t i = 0; i < call.declared_outputs(); ++i) {
     sizes.push_back(call.outputs[i].bytes);
   }
@@ -126,11 +127,12 @@ absl::StatusOr<bool> CallRunner::RunWith(Call& call,
       bytes.copies.back().emplace();
     }
   }
-  RK_ASSIGN_OR_RETURN(
-      const std::optional<std::vector<Block>> blocks,
-      residency_.Allocate(Sizes(call, updates, mode, bytes), mode.stream));
-  if (!blocks.has_value()) return false;
-  Assign(*blocks, call, mode, bytes);
+  Residency::Blocks blocks;
+  RK_ASSIGN_OR_RETURN(const bool fits,
+                      residency_.Allocate(Sizes(call, updates, mode, bytes),
+                                          mode.stream, blocks));
+  if (!fits) return false;
+  Assign(blocks, call, mode, bytes);
 
   absl::Status status = Order(call, updates, mode, bytes);
   if (status.ok()) status = Fill(call, updates, mode, bytes);

@@ -3,7 +3,6 @@
 #pragma once
 
 #include <cstddef>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -64,9 +63,9 @@ class CallRunner {
                                Mode mode, bool copy_for_references);
   bool MustCopy(const Update& update, Mode mode,
                 bool copy_for_references) const;
-  static std::vector<size_t> Sizes(const Call& call,
-                                   absl::Span<const Update> updates, Mode mode,
-                                   const Bytes& bytes);
+  using SizeList = absl::InlinedVector<size_t, 6>;
+  static SizeList Sizes(const Call& call, absl::Span<const Update> updates,
+                        Mode mode, const Bytes& bytes);
   static void Assign(absl::Span<const Block> blocks, const Call& call,
                      Mode mode, Bytes& bytes);
   absl::Status Order(const Call& call, absl::Span<const Update> updates,

@@ -12,8 +12,8 @@ namespace rekindle {
 namespace {
 
 // Each storage once, in order of first appearance.
-std::vector<Storage*> Distinct(const std::vector<Storage*>& storages) {
-  std::vector<Storage*> distinct;
+StorageList Distinct(absl::Span<Storage* const> storages) {
+  StorageList distinct;
   for (Storage* storage : storages) {
     if (std::find(distinct.begin(), distinct.end(), storage) ==
         distinct.end()) {
@@ -44,10 +44,11 @@ absl::StatusOr<StorageId> Engine::Impl::AddConstant(size_t bytes, Kind kind,
                                                     Label label) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   const size_t sizes[] = {bytes};
-  RK_ASSIGN_OR_RETURN(std::optional<std::vector<Block>> blocks,
-                      residency_.Allocate(sizes, Stream()));
-  if (!blocks.has_value()) return TooSmall({std::move(label), {}, {bytes}, 0});
-  Holding holding{blocks->front()};
+  Residency::Blocks blocks;
+  RK_ASSIGN_OR_RETURN(const bool fits,
+                      residency_.Allocate(sizes, Stream(), blocks));
+  if (!fits) return TooSmall({std::move(label), {}, {bytes}, 0});
+  Holding holding{blocks.front()};
   holding.Written(clock_.Now(Stream()));
   return AdoptConstant(std::move(holding), kind, std::move(label));
 }
@@ -195,7 +196,7 @@ absl::Status Engine::Impl::Validate(const CallSpec& spec) const {
   for (StorageId id : spec.inputs) {
     if (graph_.Find(id) == nullptr) return error("unknown input", id.value());
   }
-  std::vector<StorageId> changed;
+  absl::InlinedVector<StorageId, 4> changed;
   for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {
       if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
@@ -218,15 +219,15 @@ absl::Status Engine::Impl::Validate(const CallSpec& spec) const {
   return absl::OkStatus();
 }
 
-std::vector<Storage*> Engine::Impl::Inputs(const CallSpec& spec) const {
-  std::vector<Storage*> inputs;
+StorageList Engine::Impl::Inputs(const CallSpec& spec) const {
+  StorageList inputs;
   for (StorageId id : spec.inputs) inputs.push_back(&Get(id));
   return inputs;
 }
 
-std::vector<Storage*> Engine::Impl::Dependents(
-    const CallSpec& spec, const std::vector<Storage*>& inputs) {
-  std::vector<Storage*> dependents;
+StorageList Engine::Impl::Dependents(const CallSpec& spec,
+                                     absl::Span<Storage* const> inputs) {
+  StorageList dependents;
   for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {
       Storage& storage = *inputs[static_cast<size_t>(index)];
@@ -242,9 +243,9 @@ std::vector<Storage*> Engine::Impl::Dependents(
 absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   RK_RETURN_IF_ERROR(Validate(spec));
-  const std::vector<Storage*> inputs = Inputs(spec);
+  const StorageList inputs = Inputs(spec);
   Attempt attempt;
-  const std::vector<Storage*> dependents = Dependents(spec, inputs);
+  const StorageList dependents = Dependents(spec, inputs);
   if (!dependents.empty()) {
     RK_ASSIGN_OR_RETURN(attempt, RunDetaching(spec, inputs, dependents));
   }
@@ -256,8 +257,8 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
 }
 
 absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
-    CallSpec& spec, const std::vector<Storage*>& inputs,
-    const std::vector<Storage*>& dependents) {
+    CallSpec& spec, absl::Span<Storage* const> inputs,
+    absl::Span<Storage* const> dependents) {
   RK_ASSIGN_OR_RETURN(const bool fit,
                       rematerializer_.PinAll(dependents, spec.stream));
   if (!fit) return Attempt{};
@@ -270,8 +271,8 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
 }
 
 absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
-    CallSpec& spec, const std::vector<Storage*>& inputs, Old old) {
-  const std::vector<Storage*> distinct = Distinct(inputs);
+    CallSpec& spec, absl::Span<Storage* const> inputs, Old old) {
+  const StorageList distinct = Distinct(inputs);
   RK_ASSIGN_OR_RETURN(const bool resident,
                       rematerializer_.PinAll(distinct, spec.stream));
   if (!resident) return Attempt{};
@@ -280,7 +281,7 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
     lineage = lineage && !inputs[static_cast<size_t>(index)]->constant();
   }
   Call& call = graph_.AddCall(spec, inputs, lineage);
-  const std::vector<Update> updates = Updates(call, spec.effects, inputs, old);
+  const UpdateList updates = Updates(call, spec.effects, inputs, old);
   const absl::StatusOr<bool> done =
       runner_.RunFirst(call, updates, spec.stream);
   Attempt attempt;
@@ -296,11 +297,10 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
   return attempt;
 }
 
-std::vector<Update> Engine::Impl::Updates(const Call& call,
-                                          const std::vector<int>& effects,
-                                          const std::vector<Storage*>& inputs,
-                                          Old old) {
-  std::vector<Update> updates;
+Engine::Impl::UpdateList Engine::Impl::Updates(
+    const Call& call, const std::vector<int>& effects,
+    absl::Span<Storage* const> inputs, Old old) {
+  UpdateList updates;
   const auto add = [&](int input, Storage* to) {
     Storage& from = *inputs[static_cast<size_t>(input)];
     if (to == nullptr)
@@ -316,10 +316,10 @@ std::vector<Update> Engine::Impl::Updates(const Call& call,
   return updates;
 }
 
-CallResult Engine::Impl::Commit(Call& call, const std::vector<Update>& updates,
+CallResult Engine::Impl::Commit(Call& call, absl::Span<const Update> updates,
                                 bool lineage) {
   CallResult result;
-  std::vector<Storage*> made;
+  StorageList made;
   for (size_t i = 0; i < call.declared_outputs(); ++i) {
     made.push_back(call.outputs[i].storage);
     result.outputs.push_back(made.back()->id);
@@ -337,7 +337,7 @@ CallResult Engine::Impl::Commit(Call& call, const std::vector<Update>& updates,
   return result;
 }
 
-void Engine::Impl::Abandon(Call& call, const std::vector<Update>& updates) {
+void Engine::Impl::Abandon(Call& call, absl::Span<const Update> updates) {
   // Nothing refers to the new storages; the queue ends them and the call.
   for (const Update& update : updates) graph_.Changed(*update.to);
   for (const Call::Output& output : call.outputs) {
@@ -347,7 +347,7 @@ void Engine::Impl::Abandon(Call& call, const std::vector<Update>& updates) {
 }
 
 Engine::Impl::Request Engine::Impl::RequestOf(
-    const CallSpec& spec, const std::vector<Storage*>& inputs) const {
+    const CallSpec& spec, absl::Span<Storage* const> inputs) const {
   Request request{spec.label, Distinct(inputs), spec.output_bytes,
                   spec.workspace_bytes};
   // What is updated may have to be copied.

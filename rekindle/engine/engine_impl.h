@@ -48,11 +48,11 @@ class Engine::Impl {
   // Gives up what can be given up while more physical memory is in use.
   void EvictDownTo(size_t bytes);
   absl::Status Validate(const CallSpec& spec) const;
-  std::vector<Storage*> Inputs(const CallSpec& spec) const;
+  StorageList Inputs(const CallSpec& spec) const;
   // Referenced or pinned storages that would need the old value of a constant
   // that the call changes.
-  std::vector<Storage*> Dependents(const CallSpec& spec,
-                                   const std::vector<Storage*>& inputs);
+  StorageList Dependents(const CallSpec& spec,
+                         absl::Span<Storage* const> inputs);
 
   // What becomes of old values that something still needs.
   enum class Old { kDetach, kKeep };
@@ -62,15 +62,15 @@ class Engine::Impl {
   };
   // Runs the call while `dependents` are pinned, then makes constants of them.
   absl::StatusOr<Attempt> RunDetaching(CallSpec& spec,
-                                       const std::vector<Storage*>& inputs,
-                                       const std::vector<Storage*>& dependents);
+                                       absl::Span<Storage* const> inputs,
+                                       absl::Span<Storage* const> dependents);
   absl::StatusOr<Attempt> RunOnce(CallSpec& spec,
-                                  const std::vector<Storage*>& inputs, Old old);
-  std::vector<Update> Updates(const Call& call, const std::vector<int>& effects,
-                              const std::vector<Storage*>& inputs, Old old);
-  CallResult Commit(Call& call, const std::vector<Update>& updates,
-                    bool lineage);
-  void Abandon(Call& call, const std::vector<Update>& updates);
+                                  absl::Span<Storage* const> inputs, Old old);
+  using UpdateList = std::vector<Update>;
+  UpdateList Updates(const Call& call, const std::vector<int>& effects,
+                     absl::Span<Storage* const> inputs, Old old);
+  CallResult Commit(Call& call, absl::Span<const Update> updates, bool lineage);
+  void Abandon(Call& call, absl::Span<const Update> updates);
 
   // Makes a storage resident and a constant. False if it does not fit.
   absl::StatusOr<bool> MakeConstant(Storage& storage);
@@ -79,13 +79,13 @@ class Engine::Impl {
   // and returns the error.
   struct Request {
     Label label;
-    std::vector<Storage*> inputs;
+    StorageList inputs;
     std::vector<size_t> outputs;
     size_t workspace = 0;
   };
   absl::Status TooSmall(const Request& request);
   Request RequestOf(const CallSpec& spec,
-                    const std::vector<Storage*>& inputs) const;
+                    absl::Span<Storage* const> inputs) const;
 
   Device& device_;
   Allocator& allocator_;

@@ -38,7 +38,7 @@ void SortByAge(std::vector<Record*>& records) {
 
 Storage& LineageGraph::AddStorage(size_t bytes, Kind kind,
                                   std::shared_ptr<const Label> label) {
-  auto storage = std::make_unique<Storage>();
+  Pool<Storage>::Pointer storage = storage_pool_.New();
   storage->id = StorageId(next_storage_++);
   storage->bytes = bytes;
   storage->evicted = true;
@@ -57,14 +57,14 @@ void LineageGraph::LinkParent(Call& call, Storage& storage) {
   call.parents.push_back({&storage, storage.uses.size() - 1});
 }
 
-Call& LineageGraph::AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
+Call& LineageGraph::AddCall(CallSpec& spec, absl::Span<Storage* const> inputs,
                             bool lineage) {
-  auto owned = std::make_unique<Call>();
-  Call& call = *owned;
+  calls_.push_back(call_pool_.New());
+  Call& call = *calls_.back();
+  call.position = calls_.size() - 1;
   call.id = CallId(next_call_++);
-  calls_.emplace(call.id, std::move(owned));
   call.label = std::make_shared<const Label>(spec.label);
-  call.inputs = inputs;
+  call.inputs.assign(inputs.begin(), inputs.end());
   for (int index : spec.effects) {
     Storage*& input = call.inputs[static_cast<size_t>(index)];
     call.effects.push_back({index, input->bytes});
@@ -75,7 +75,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
       if (input != nullptr) LinkParent(call, *input);
     }
   }
-  call.mutates = spec.mutates;
+  call.mutates.assign(spec.mutates.begin(), spec.mutates.end());
   call.workspace_bytes = spec.workspace_bytes;
   call.cost = spec.cost;
   call.execute = std::move(spec.execute);
@@ -167,13 +167,20 @@ void LineageGraph::ForgetOutput(Storage& storage) {
 void LineageGraph::RemoveCall(Call& call) {
   RK_CHECK(call.live_outputs == 0, "outputs alive");
   for (const Call::Parent& parent : call.parents) {
-    std::vector<Storage::Use>& uses = parent.storage->uses;
+    auto& uses = parent.storage->uses;
     uses[parent.use] = uses.back();
     uses[parent.use].call->parents[uses[parent.use].parent].use = parent.use;
     uses.pop_back();
     Changed(*parent.storage);
   }
-  calls_.erase(call.id);
+  // The record must not be in the list when its kernel, whose end can do
+  // anything, goes.
+  const Pool<Call>::Pointer ended = std::move(calls_[call.position]);
+  if (calls_.back() != nullptr) {
+    calls_.back()->position = call.position;
+    calls_[call.position] = std::move(calls_.back());
+  }
+  calls_.pop_back();
 }
 
 void LineageGraph::Detach(Storage& storage) {
@@ -277,12 +284,14 @@ void LineageGraph::CheckInvariants() const {
       RK_CHECK(parent.storage == storage.get() && parent.use == i, "links");
     }
   }
-  for (const auto& [id, call] : calls_) {
+  for (size_t i = 0; i < calls_.size(); ++i) {
+    const Call* const call = calls_[i].get();
+    RK_CHECK(call->position == i, "position");
     size_t live = 0;
     for (const Call::Output& output : call->outputs) {
       if (output.storage == nullptr) continue;
       ++live;
-      RK_CHECK(output.storage->producer == call.get(), "producer");
+      RK_CHECK(output.storage->producer == call, "producer");
     }
     RK_CHECK(live == call->live_outputs && live > 0, "live outputs");
   }

@@ -10,6 +10,7 @@
 #include "absl/container/flat_hash_map.h"
 #include "absl/functional/function_ref.h"
 #include "absl/types/span.h"
+#include "rekindle/base/pool.h"
 #include "rekindle/engine/records.h"
 #include "rekindle/engine/types.h"
 
@@ -33,7 +34,7 @@ class LineageGraph : public Lineage {
   // Records a call with storages for its outputs, evicted as yet. Moves
   // `spec.execute`. `inputs` are the storages of spec.inputs. Without lineage,
   // the call has no parents: its outputs must be detached after it ran.
-  Call& AddCall(CallSpec& spec, const std::vector<Storage*>& inputs,
+  Call& AddCall(CallSpec& spec, absl::Span<Storage* const> inputs,
                 bool lineage);
 
   // Null for an id that was never given out or whose storage is gone.
@@ -91,8 +92,10 @@ class LineageGraph : public Lineage {
   void RefreshUseful(Storage& storage);
   void ForgetOutput(Storage& storage);
 
-  absl::flat_hash_map<StorageId, std::unique_ptr<Storage>> storages_;
-  absl::flat_hash_map<CallId, std::unique_ptr<Call>> calls_;
+  Pool<Storage> storage_pool_;
+  Pool<Call> call_pool_;
+  absl::flat_hash_map<StorageId, Pool<Storage>::Pointer> storages_;
+  std::vector<Pool<Call>::Pointer> calls_;
   std::vector<Storage*> changed_;
   int64_t next_storage_ = 0;
   int64_t next_call_ = 0;

@@ -7,7 +7,6 @@
 #include <functional>
 #include <limits>
 #include <memory>
-#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "rekindle/allocator/allocator.h"
@@ -18,6 +17,9 @@
 namespace rekindle {
 
 struct Call;
+struct Storage;
+
+using StorageList = absl::InlinedVector<Storage*, 4>;
 
 // Bytes on the device and how they are given back: to the allocator, or, if
 // `release` is set, to whoever owns them.
@@ -50,7 +52,7 @@ struct Storage : Node {
     Call* call;
     size_t parent;
   };
-  std::vector<Use> uses;
+  absl::InlinedVector<Use, 2> uses;
 
   // Useful: evicted, and the program or a useful child will want it back.
   bool useful = false;
@@ -82,11 +84,12 @@ struct Storage : Node {
 };
 
 struct Call {
-  CallId id;  // program order
+  CallId id;            // program order
+  size_t position = 0;  // in LineageGraph's list
   std::shared_ptr<const Label> label;
 
   // One a declared input; null where the call has an effect on it.
-  std::vector<Storage*> inputs;
+  StorageList inputs;
 
   // The distinct storages in `inputs`, and which of their uses this is. Empty
   // for a call that never runs again.
@@ -106,13 +109,13 @@ struct Call {
   size_t live_outputs = 0;
 
   // Which input the last outputs are new versions of.
-  std::vector<int> mutates;
+  absl::InlinedVector<int, 1> mutates;
 
   struct Effect {
     int input;
     size_t bytes;
   };
-  std::vector<Effect> effects;
+  absl::InlinedVector<Effect, 1> effects;
 
   size_t workspace_bytes = 0;
   double cost = 0;

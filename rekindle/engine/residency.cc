@@ -155,10 +155,8 @@ void Residency::Settle() {
   }
 }
 
-absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
-    absl::Span<const size_t> sizes, Stream stream) {
-  std::vector<Block> blocks;
-  blocks.reserve(sizes.size());
+absl::StatusOr<bool> Residency::Allocate(absl::Span<const size_t> sizes,
+                                         Stream stream, Blocks& blocks) {
   auto unwind = absl::MakeCleanup([this, &blocks, stream] {
     while (!blocks.empty()) {
       Free(blocks.back(), stream);
@@ -176,13 +174,13 @@ absl::StatusOr<std::optional<std::vector<Block>>> Residency::Allocate(
       }
       RK_ASSIGN_OR_RETURN(const bool made_room, MakeRoom(size));
       if (made_room) continue;
-      if (asked_again || !DeviceIsShort()) return std::nullopt;
+      if (asked_again || !DeviceIsShort()) return false;
       allocator_.AskAgain();
       asked_again = true;
     }
   }
   std::move(unwind).Cancel();
-  return blocks;
+  return true;
 }
 
 bool Residency::DeviceIsShort() const {

@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "absl/container/flat_hash_map.h"
+#include "absl/container/inlined_vector.h"
 #include "absl/status/statusor.h"
 #include "absl/types/span.h"
 #include "rekindle/allocator/allocator.h"
@@ -51,11 +52,12 @@ class Residency {
   // Brings everything in order after changes in the graph.
   void Settle();
 
-  // One block a size, for work of `stream`; makes room until all fit. nullopt
-  // if they cannot: then everything that could be given up was, and nothing is
-  // allocated. Errors: of the device.
-  absl::StatusOr<std::optional<std::vector<Block>>> Allocate(
-      absl::Span<const size_t> sizes, Stream stream);
+  // Adds one block a size to `blocks`, for work of `stream`; makes room until
+  // all fit. False if they cannot: then everything that could be given up was,
+  // and nothing is allocated. Errors: of the device.
+  using Blocks = absl::InlinedVector<Block, 4>;
+  absl::StatusOr<bool> Allocate(absl::Span<const size_t> sizes, Stream stream,
+                                Blocks& blocks);
   // Moves small blocks together, or, if that gains nothing, gives up a victim.
   // (Moving costs some copies, a victim must be computed again.) Not all of
   // `bytes` need be free then. False if neither can be; errors: of a copy.
