@@ -19,10 +19,10 @@ absl::Status Invoke(Call& call, const KernelBinding& binding) {
     return call.execute(binding);
   } catch (const std::exception& error) {
     return absl::InternalError(
-        absl::StrCat(ToString(*call.label), " threw: ", error.what()));
+        absl::StrCat(ToString(call.label), " threw: ", error.what()));
   } catch (...) {
     return absl::InternalError(
-        absl::StrCat(ToString(*call.label), " threw an unknown exception"));
+        absl::StrCat(ToString(call.label), " threw an unknown exception"));
   }
 }
 

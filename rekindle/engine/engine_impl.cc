@@ -55,8 +55,7 @@ absl::StatusOr<StorageId> Engine::Impl::AddConstant(size_t bytes, Kind kind,
 
 StorageId Engine::Impl::AdoptConstant(Holding holding, Kind kind, Label label) {
   Storage& storage =
-      graph_.AddStorage(holding.block.bytes, kind,
-                        std::make_shared<const Label>(std::move(label)));
+      graph_.AddStorage(holding.block.bytes, kind, std::move(label));
   residency_.Place(storage, std::move(holding));
   graph_.AddReference(storage);
   residency_.Settle();
@@ -126,7 +125,7 @@ absl::Status Engine::Impl::Detach(StorageId id) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   Storage& storage = Get(id);
   RK_ASSIGN_OR_RETURN(const bool fits, MakeConstant(storage));
-  if (!fits) return TooSmall({*storage.label, {&storage}, {}, 0});
+  if (!fits) return TooSmall({storage.label, {&storage}, {}, 0});
   return absl::OkStatus();
 }
 
@@ -172,7 +171,7 @@ absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
   Storage& storage = Get(id);
   if (!storage.constant()) {
     return absl::FailedPreconditionError(absl::StrCat(
-        ToString(*storage.label),
+        ToString(storage.label),
         " was computed; only a constant can be written to (Detach it first)"));
   }
   // A call without outputs that mutates it does all that is needed.
@@ -397,7 +396,7 @@ absl::Status Engine::Impl::TooSmall(const Request& request) {
 std::vector<StorageInfo> Engine::Impl::Storages() const {
   std::vector<StorageInfo> infos;
   for (const Storage* storage : graph_.Storages()) {
-    infos.push_back({*storage->label, storage->kind, storage->bytes,
+    infos.push_back({storage->label, storage->kind, storage->bytes,
                      storage->resident(), storage->constant(),
                      storage->references, storage->pins, storage->id,
                      storage->holding.release != nullptr, storage->address()});

@@ -36,8 +36,7 @@ void SortByAge(std::vector<Record*>& records) {
 
 }  // namespace
 
-Storage& LineageGraph::AddStorage(size_t bytes, Kind kind,
-                                  std::shared_ptr<const Label> label) {
+Storage& LineageGraph::AddStorage(size_t bytes, Kind kind, Label label) {
   Pool<Storage>::Pointer storage = storage_pool_.New();
   storage->id = StorageId(next_storage_++);
   storage->bytes = bytes;
@@ -63,7 +62,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, absl::Span<Storage* const> inputs,
   Call& call = *calls_.back();
   call.position = calls_.size() - 1;
   call.id = CallId(next_call_++);
-  call.label = std::make_shared<const Label>(spec.label);
+  call.label = spec.label;
   call.inputs.assign(inputs.begin(), inputs.end());
   for (int index : spec.effects) {
     Storage*& input = call.inputs[static_cast<size_t>(index)];
@@ -80,8 +79,7 @@ Call& LineageGraph::AddCall(CallSpec& spec, absl::Span<Storage* const> inputs,
   call.cost = spec.cost;
   call.execute = std::move(spec.execute);
 
-  const auto add_output = [&](size_t bytes, Kind kind,
-                              const std::shared_ptr<const Label>& label) {
+  const auto add_output = [&](size_t bytes, Kind kind, const Label& label) {
     Storage& output = AddStorage(bytes, kind, label);
     output.producer = &call;
     output.cost = std::max(0.0, call.cost);

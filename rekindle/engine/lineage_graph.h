@@ -28,8 +28,7 @@ class LineageGraph : public Lineage {
 
   // A constant without bytes and references; it becomes another call's output
   // by AddCall only.
-  Storage& AddStorage(size_t bytes, Kind kind,
-                      std::shared_ptr<const Label> label);
+  Storage& AddStorage(size_t bytes, Kind kind, Label label);
 
   // Records a call with storages for its outputs, evicted as yet. Moves
   // `spec.execute`. `inputs` are the storages of spec.inputs. Without lineage,

@@ -6,7 +6,6 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
-#include <memory>
 
 #include "absl/container/inlined_vector.h"
 #include "rekindle/allocator/allocator.h"
@@ -39,7 +38,7 @@ struct Holding {
 
 // Node::evicted says whether `holding` is empty.
 struct Storage : Node {
-  std::shared_ptr<const Label> label;
+  Label label;
   Kind kind = Kind::kOther;
   int references = 0;
   int pins = 0;
@@ -86,7 +85,7 @@ struct Storage : Node {
 struct Call {
   CallId id;            // program order
   size_t position = 0;  // in LineageGraph's list
-  std::shared_ptr<const Label> label;
+  Label label;
 
   // One a declared input; null where the call has an effect on it.
   StorageList inputs;

@@ -114,9 +114,9 @@ std::string Pins(const Shortfall& shortfall, const Unit& unit) {
   std::string text =
       absl::StrCat("pinned ", unit.Number(shortfall.pinned_bytes));
   const Label& by = shortfall.pinned_by;
-  if (shortfall.pinned_bytes == 0 || by.name.empty()) return text;
+  if (shortfall.pinned_bytes == 0 || by.name().empty()) return text;
   const std::string place = Place(by);
-  return absl::StrCat(text, " (", place.empty() ? by.name : place, ")");
+  return absl::StrCat(text, " (", place.empty() ? by.name() : place, ")");
 }
 
 std::string BudgetText(const Shortfall& shortfall, const Unit& unit) {

@@ -6,7 +6,6 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <string>
 #include <vector>
 
 #include "absl/functional/any_invocable.h"
@@ -14,6 +13,7 @@
 #include "absl/types/span.h"
 #include "rekindle/base/ids.h"
 #include "rekindle/device/device.h"
+#include "rekindle/engine/label.h"
 
 namespace rekindle {
 
@@ -39,19 +39,6 @@ enum class Keep : uint8_t {
   kRatherNot,  // rather not recompute
   kNever,      // recompute only if nothing else can be given up
 };
-
-// Where and under which name a storage or a call came to be. `file` outlives
-// the engine (a string literal).
-struct Label {
-  std::string name;
-  const char* file = "";
-  int line = 0;
-};
-
-// train.cc:212, without folders; empty if the place is not known.
-std::string Place(const Label& label);
-// "block7/softmax" (train.cc:212)
-std::string ToString(const Label& label);
 
 // What a kernel is given. Valid during the call only.
 struct KernelBinding {

@@ -30,7 +30,7 @@ double Seconds(const CallOptions& options, absl::Span<const Tensor> inputs,
 
 // The indices that name a variable which no earlier one names.
 std::vector<int> FirstOfEach(const std::vector<int>& indices,
-                             const std::vector<Variable*>& inputs) {
+                             absl::Span<Variable* const> inputs) {
   std::vector<int> first;
   for (int index : indices) {
     if (absl::c_none_of(first,
@@ -46,10 +46,10 @@ std::vector<int> FirstOfEach(const std::vector<int>& indices,
 // A call that was checked, to be tried as often as it takes.
 struct Core::PreparedCall {
   Label label;
-  std::vector<Variable*> inputs;
+  absl::InlinedVector<Variable*, 4> inputs;
   std::vector<int> mutates;  // each variable once
   std::vector<int> effects;
-  std::vector<size_t> output_bytes;
+  absl::InlinedVector<size_t, 2> output_bytes;
   size_t workspace_bytes = 0;
   Stream stream;
   bool pure = true;
@@ -92,7 +92,7 @@ absl::StatusOr<std::vector<StorageId>> Core::RunCall(
       Prepare(options, label, inputs, outputs, std::move(kernel));
   if (!call.ok()) return Named(label, call.status());
 
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, label);
   for (const Variable* input : call->inputs) {
     RK_RETURN_IF_ERROR(Named(label, RefuseWritten(*input)));
@@ -132,19 +132,18 @@ absl::Status Core::CheckInputs(const Core& core,
 absl::StatusOr<Core::PreparedCall> Core::Prepare(
     const CallOptions& options, const Label& label,
     absl::Span<const Tensor> inputs, absl::Span<const Spec> outputs,
-    Kernel kernel) const {
+    Kernel kernel) {
   RK_RETURN_IF_ERROR(CheckInputs(*this, inputs));
   RK_RETURN_IF_ERROR(CheckCall(options, inputs.size(), outputs));
   if (!kernel) return absl::InvalidArgumentError("there is no kernel");
 
   PreparedCall call;
   std::vector<size_t> offsets;
+  const bool views = absl::c_any_of(
+      inputs, [](const Tensor& input) { return input.offset_ != 0; });
   for (const Tensor& input : inputs) {
     call.inputs.push_back(input.variable_.get());
-    offsets.push_back(input.offset_);
-  }
-  if (absl::c_all_of(offsets, [](size_t offset) { return offset == 0; })) {
-    offsets.clear();
+    if (views) offsets.push_back(input.offset_);
   }
   for (const Spec& spec : outputs) call.output_bytes.push_back(spec.bytes());
   call.mutates = FirstOfEach(options.mutates, call.inputs);
@@ -164,7 +163,7 @@ absl::StatusOr<Core::PreparedCall> Core::Prepare(
   call.keep = options.keep;
   call.kind = options.kind;
   call.kernel = std::make_shared<StoredKernel>(
-      std::move(kernel), label, std::move(offsets),
+      *this, std::move(kernel), label, std::move(offsets),
       options.random != nullptr ? options.random->state() : PhiloxDraw{},
       Seconds(options, inputs, outputs));
   return call;
@@ -175,10 +174,11 @@ absl::StatusOr<CallResult> Core::Attempt(const PreparedCall& call) {
   RK_RETURN_IF_ERROR(SeparateUpdated(call));
   CallSpec spec;
   spec.label = call.label;
+  spec.inputs.reserve(call.inputs.size());
   for (const Variable* input : call.inputs) {
     spec.inputs.push_back(input->storage);
   }
-  spec.output_bytes = call.output_bytes;
+  spec.output_bytes.assign(call.output_bytes.begin(), call.output_bytes.end());
   spec.output_kind = call.kind;
   spec.mutates = call.mutates;
   spec.effects = call.effects;
@@ -227,7 +227,8 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label,
                         bytes, a.stream());
   };
   spec.execute = MakeExecutor(std::make_shared<StoredKernel>(
-      std::move(copy), label, std::vector<size_t>(), PhiloxDraw{}, spec.cost));
+      *this, std::move(copy), label, std::vector<size_t>(), PhiloxDraw{},
+      spec.cost));
   RK_ASSIGN_OR_RETURN(const CallResult result, engine_->Run(std::move(spec)));
   const StorageId separate = result.outputs[0];
   if (engine_->engine().IsConstant(variable.storage)) {
@@ -243,9 +244,9 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label,
 }
 
 Executor Core::MakeExecutor(std::shared_ptr<StoredKernel> kernel) {
-  // The engine that keeps the executor belongs to this core.
-  return [this, kernel = std::move(kernel)](const KernelBinding& binding) {
-    return RunKernel(*kernel, binding);
+  // No more than fits into an Executor without an allocation.
+  return [kernel = std::move(kernel)](const KernelBinding& binding) {
+    return kernel->core().RunKernel(*kernel, binding);
   };
 }
 

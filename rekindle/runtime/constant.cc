@@ -20,7 +20,7 @@ absl::StatusOr<StorageId> Core::AddConstant(const Spec& spec, const void* host,
                                             Kind kind, const Label& label) {
   RK_RETURN_IF_ERROR(Named(label, RefuseInKernel()));
   RK_RETURN_IF_ERROR(Named(label, spec.Validate()));
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, label);
   absl::StatusOr<StorageId> storage;
   do {

@@ -34,7 +34,7 @@ size_t LimitToDevice(size_t budget, const Device& device, const Log& log) {
 }
 
 Frame FrameOf(const Label& label) {
-  return {label.name, label.file, label.line};
+  return {label.name(), label.file(), label.line()};
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ Core::~Core() {
 absl::Status Core::BeginStep(Site site) {
   RK_RETURN_IF_ERROR(RefuseInKernel());
   const Label label = MakeLabel("begin step", site);
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, label);
   const absl::Status first = TakeFirstError();
   if (!first.ok()) engine_->DiscardStep();
@@ -268,7 +268,7 @@ absl::Status Core::RefuseWritten(const Variable& variable) const {
     return absl::OkStatus();
   }
   return absl::FailedPreconditionError(
-      absl::StrCat("\"", variable.name,
+      absl::StrCat("\"", variable.label.name(),
                    "\" is being written: its WriteGuard must end first"));
 }
 
@@ -277,7 +277,7 @@ Label Core::MakeLabel(const std::string& name, Site site) const {
 }
 
 Label Core::LabelOf(const char* verb, const Tensor& tensor, Site site) {
-  return {absl::StrCat(verb, " of ", tensor.variable_->name), site.file,
+  return {absl::StrCat(verb, " of ", tensor.variable_->label.name()), site.file,
           site.line};
 }
 
@@ -297,7 +297,7 @@ Tensor Core::MakeTensor(const Spec& spec, StorageId storage, Kind kind,
   Tensor tensor;
   tensor.core_ = shared_from_this();
   tensor.variable_ = std::make_shared<Variable>(tensor.core_, storage,
-                                                spec.bytes(), kind, label.name);
+                                                spec.bytes(), kind, label);
   tensor.spec_ = spec;
   tensor.status_ = absl::OkStatus();
   return tensor;
@@ -328,7 +328,8 @@ bool Core::IsShortfall(const absl::Status& status) const {
          shortfall.has_value() && status.message() == ToString(*shortfall);
 }
 
-bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
+bool Core::WaitForPins(const absl::Status& status,
+                       std::optional<Deadline>& deadline) {
   if (status.ok() || !IsShortfall(status)) return false;
   EndLate();
   const std::thread::id self = std::this_thread::get_id();
@@ -336,8 +337,9 @@ bool Core::WaitForPins(const absl::Status& status, Deadline deadline) {
                   [self](const auto& pin) { return pin.first == self; })) {
     return false;
   }
-  if (std::chrono::steady_clock::now() >= deadline) return false;
-  gate_.WaitUntil(deadline);
+  if (!deadline.has_value()) deadline = PinDeadline();
+  if (std::chrono::steady_clock::now() >= *deadline) return false;
+  gate_.WaitUntil(*deadline);
   return true;  // also at the deadline: a last attempt
 }
 

@@ -145,14 +145,14 @@ class Core : public std::enable_shared_from_this<Core> {
                                        const Label& label,
                                        absl::Span<const Tensor> inputs,
                                        absl::Span<const Spec> outputs,
-                                       Kernel kernel) const;
+                                       Kernel kernel);
   absl::StatusOr<CallResult> Attempt(const PreparedCall& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   absl::Status SeparateUpdated(const PreparedCall& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   absl::Status CopyAway(Variable& variable, const Label& label, Stream stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
-  Executor MakeExecutor(std::shared_ptr<StoredKernel> kernel);
+  static Executor MakeExecutor(std::shared_ptr<StoredKernel> kernel);
   absl::Status RunKernel(StoredKernel& kernel, const KernelBinding& binding);
 
   // core_tensor.cc
@@ -165,8 +165,10 @@ class Core : public std::enable_shared_from_this<Core> {
   }
 
   // True if the call that failed with `status` should be tried again, after
-  // having waited for a change: other threads pin memory. See pin_wait.
-  bool WaitForPins(const absl::Status& status, Deadline deadline)
+  // having waited for a change: other threads pin memory. The deadline is set
+  // at the first wait. See pin_wait.
+  bool WaitForPins(const absl::Status& status,
+                   std::optional<Deadline>& deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   Deadline PinDeadline() const;
   bool IsShortfall(const absl::Status& status) const

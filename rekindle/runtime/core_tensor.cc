@@ -14,7 +14,7 @@ absl::StatusOr<ReadGuard> Core::Read(const Tensor& tensor, Stream stream,
                                      Site site) {
   const Label by = LabelOf("read", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, by);
   const Variable& variable = *tensor.variable_;
   RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
@@ -32,7 +32,7 @@ absl::StatusOr<WriteGuard> Core::Write(const Tensor& tensor, Stream stream,
                                        Site site) {
   const Label by = LabelOf("write", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, by);
   Variable& variable = *tensor.variable_;
   RK_RETURN_IF_ERROR(Named(by, RefuseWritten(variable)));
@@ -85,14 +85,14 @@ Tensor Core::Snapshot(const Tensor& tensor) {
   Tensor snapshot = tensor;
   snapshot.variable_ =
       std::make_shared<Variable>(tensor.core_, variable.storage, variable.bytes,
-                                 variable.kind, variable.name);
+                                 variable.kind, variable.label);
   return snapshot;
 }
 
 absl::Status Core::Detach(const Tensor& tensor, Site site) {
   const Label by = LabelOf("detach", tensor, site);
   RK_RETURN_IF_ERROR(Named(by, RefuseInKernel()));
-  const Deadline deadline = PinDeadline();
+  std::optional<Deadline> deadline;
   Section section(*this, by);
   absl::Status status;
   do {

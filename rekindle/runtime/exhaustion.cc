@@ -8,7 +8,7 @@ namespace rekindle::internal {
 namespace {
 
 bool IsSame(const Label& a, const Label& b) {
-  return a.name == b.name && a.line == b.line;
+  return a.name() == b.name() && a.line() == b.line();
 }
 
 }  // namespace

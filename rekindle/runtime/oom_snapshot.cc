@@ -14,8 +14,8 @@ namespace {
 using Json = nlohmann::ordered_json;
 
 Json StorageJson(const StorageInfo& storage) {
-  return {{"name", storage.label.name},   {"file", storage.label.file},
-          {"line", storage.label.line},   {"kind", KindName(storage.kind)},
+  return {{"name", storage.label.name()}, {"file", storage.label.file()},
+          {"line", storage.label.line()}, {"kind", KindName(storage.kind)},
           {"bytes", storage.bytes},       {"resident", storage.resident},
           {"constant", storage.constant}, {"references", storage.references},
           {"pins", storage.pins}};

@@ -27,7 +27,7 @@ StorageId RecordingEngine::AdoptConstant(DeviceAddress address, size_t bytes,
 absl::StatusOr<CallResult> RecordingEngine::Run(CallSpec spec) {
   if (!recording_) return engine_->Run(std::move(spec));
   CallSpec copy = CopyWithoutExecutor(spec);
-  const double before = engine_->stats().call_cost;
+  const double before = copy.cost < 0 ? engine_->stats().call_cost : 0;
   RK_ASSIGN_OR_RETURN(CallResult result, engine_->Run(std::move(spec)));
   if (copy.cost < 0) copy.cost = engine_->stats().call_cost - before;
   step_.calls.push_back({std::move(copy), result});

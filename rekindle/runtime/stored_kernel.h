@@ -12,14 +12,18 @@
 
 namespace rekindle::internal {
 
+class Core;
+
 // A kernel with all that it is given besides addresses, so that every run of
 // it does the same. Thread-compatible.
 class StoredKernel {
  public:
-  // `offsets`: one an input, bytes from its storage's start; or empty: all 0.
-  StoredKernel(Kernel kernel, Label label, std::vector<size_t> offsets,
-               PhiloxDraw random, double seconds)
-      : kernel_(std::move(kernel)),
+  // `core` outlives it. `offsets`: one an input, bytes from its storage's
+  // start; or empty: all 0.
+  StoredKernel(Core& core, Kernel kernel, Label label,
+               std::vector<size_t> offsets, PhiloxDraw random, double seconds)
+      : core_(core),
+        kernel_(std::move(kernel)),
         label_(std::move(label)),
         offsets_(std::move(offsets)),
         random_(random),
@@ -28,12 +32,15 @@ class StoredKernel {
   // Errors name the call; an exception becomes INTERNAL.
   absl::Status Run(const KernelBinding& binding);
 
+  // Whose kernel it is.
+  Core& core() const { return core_; }
   // Modelled time of one run.
   double seconds() const { return seconds_; }
 
  private:
   absl::Status RunUnnamed(const KernelBinding& binding);
 
+  Core& core_;
   Kernel kernel_;
   const Label label_;
   const std::vector<size_t> offsets_;

@@ -90,12 +90,12 @@ bool Tensor::resident() const {
 namespace internal {
 
 Variable::Variable(std::shared_ptr<Core> owner, StorageId first, size_t size,
-                   Kind what, std::string named)
+                   Kind what, Label named)
     : core(std::move(owner)),
       storage(first),
       bytes(size),
       kind(what),
-      name(std::move(named)) {}
+      label(std::move(named)) {}
 
 Variable::~Variable() { core->DropReference(storage); }
 

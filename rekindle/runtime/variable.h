@@ -4,7 +4,6 @@
 
 #include <cstddef>
 #include <memory>
-#include <string>
 #include <thread>
 
 #include "rekindle/base/ids.h"
@@ -21,7 +20,7 @@ class Core;
 // to the core's lock.
 struct Variable {
   Variable(std::shared_ptr<Core> core, StorageId storage, size_t bytes,
-           Kind kind, std::string name);
+           Kind kind, Label label);
   ~Variable();
   Variable(const Variable&) = delete;
   Variable& operator=(const Variable&) = delete;
@@ -30,7 +29,7 @@ struct Variable {
   StorageId storage;
   const size_t bytes;  // of every storage it ever names
   const Kind kind;
-  const std::string name;  // with its scopes, for reports
+  const Label label;  // with its scopes, for reports
 };
 
 // One pin of a storage, and one engine reference to it. Both end with it.

@@ -191,12 +191,12 @@ TEST_F(EngineTest, ShortfallHasTrueNumbersAndItsBudgetWorks) {
   const auto result = engine_->Run(std::move(spec));
   ASSERT_EQ(result.status().code(), absl::StatusCode::kResourceExhausted);
   const Shortfall& shortfall = *engine_->last_shortfall();
-  EXPECT_EQ(shortfall.label.name, "wide");
+  EXPECT_EQ(shortfall.label.name(), "wide");
   EXPECT_EQ(shortfall.input_bytes, 2 * kGranularity);
   EXPECT_EQ(shortfall.output_bytes, 3 * kGranularity);
   EXPECT_EQ(shortfall.workspace_bytes, kGranularity);
   EXPECT_EQ(shortfall.held_bytes, 2 * kGranularity);
-  EXPECT_EQ(shortfall.pinned_by.line, 31);
+  EXPECT_EQ(shortfall.pinned_by.line(), 31);
   EXPECT_GE(shortfall.needed_budget, 6 * kGranularity);
   EXPECT_THAT(std::string(result.status().message()), HasSubstr("wide"));
   engine_->CheckInvariants();

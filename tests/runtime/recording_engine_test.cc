@@ -46,7 +46,7 @@ class RecordingEngineTest : public ::testing::Test {
   }
   StorageId Call(std::vector<StorageId> inputs, double cost = 1) {
     CallSpec spec;
-    spec.label.name = "call";
+    spec.label = {"call"};
     spec.inputs = std::move(inputs);
     spec.output_bytes = {kChunk};
     spec.cost = cost;
