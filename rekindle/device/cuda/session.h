@@ -3,6 +3,7 @@
 // what was tried.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -35,6 +36,10 @@ class Session {
   absl::Status lost() const;
   void SetLost(const absl::Status& status);
 
+  // A thread kept the context as its current one, for this error. A warning,
+  // the first time.
+  void NoteLeftCurrent(const absl::Status& status) const;
+
  private:
   Session(const DriverApi& api, DeviceOrdinal device, Context context)
       : api_(api), device_(device), context_(context) {}
@@ -44,6 +49,7 @@ class Session {
   const Context context_;
   mutable Mutex mutex_;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  mutable std::atomic<bool> left_current_ = false;
 };
 
 // While it lives, the session's context is current for the calling thread; at
@@ -64,7 +70,7 @@ class ContextGuard {
   absl::string_view call() const { return call_; }
 
  private:
-  const DriverApi& api_;
+  const Session& session_;
   Result result_ = Result::kSuccess;
   absl::string_view call_;
   bool pushed_ = false;
