@@ -3,7 +3,6 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "rekindle/base/log.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
 #include "rekindle/device/cuda/driver_error.h"
@@ -11,11 +10,12 @@
 namespace rekindle::cuda {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const DriverApi& api,
-                                                       DeviceOrdinal device) {
+                                                       DeviceOrdinal device,
+                                                       Log log) {
   Context context = nullptr;
   RK_RETURN_IF_ERROR(ToStatus(api.cuDevicePrimaryCtxRetain(&context, device),
                               "cuDevicePrimaryCtxRetain"));
-  return absl::WrapUnique(new Session(api, device, context));
+  return absl::WrapUnique(new Session(api, device, context, log));
 }
 
 Session::~Session() {
@@ -35,7 +35,7 @@ void Session::SetLost(const absl::Status& status) {
 
 void Session::NoteLeftCurrent(const absl::Status& status) const {
   if (left_current_.exchange(true)) return;
-  Log().Warning(absl::StrCat(
+  log_.Warning(absl::StrCat(
       status.message(),
       ": the calling thread keeps a device's context as its current one"));
 }

@@ -12,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "rekindle/base/log.h"
 #include "rekindle/base/mutex.h"
 #include "rekindle/device/cuda/driver_api.h"
 
@@ -23,7 +24,8 @@ namespace rekindle::cuda {
 class Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Open(const DriverApi& api,
-                                                       DeviceOrdinal device);
+                                                       DeviceOrdinal device,
+                                                       Log log = Log());
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -41,12 +43,13 @@ class Session {
   void NoteLeftCurrent(const absl::Status& status) const;
 
  private:
-  Session(const DriverApi& api, DeviceOrdinal device, Context context)
-      : api_(api), device_(device), context_(context) {}
+  Session(const DriverApi& api, DeviceOrdinal device, Context context, Log log)
+      : api_(api), device_(device), context_(context), log_(log) {}
 
   const DriverApi api_;
   const DeviceOrdinal device_;
   const Context context_;
+  const Log log_;
   mutable Mutex mutex_;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
   mutable std::atomic<bool> left_current_ = false;
