@@ -35,7 +35,8 @@ struct Frame {
 };
 
 struct MemoryEvent {
-  enum class Action : uint8_t { kAllocate, kFree, kOutOfMemory };
+  // kMap, kUnmap: these addresses got, or lost, the memory behind them.
+  enum class Action : uint8_t { kAllocate, kFree, kMap, kUnmap, kOutOfMemory };
   Action action = Action::kAllocate;
   DeviceAddress address = 0;  // 0 for kOutOfMemory
   size_t bytes = 0;

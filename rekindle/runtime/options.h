@@ -95,7 +95,8 @@ struct RuntimeOptions {
   int log_level = 1;
   // Where the list of storages goes when a call does not fit; empty: nowhere.
   std::string snapshot_directory = ".";
-  // How many allocations and frees to remember for WriteMemorySnapshot.
+  // How many events (allocations, frees, memory mapped or unmapped) to remember
+  // for WriteMemorySnapshot.
   size_t memory_events = 0;
   // A device to use instead of opening `device`; for tests and embedders.
   std::shared_ptr<Device> custom_device;

@@ -90,7 +90,7 @@ class Runtime {
 
   RuntimeStats Stats() const;
 
-  // Writes which storage lies where, and the last allocations and frees
+  // Writes which storage lies where, and the last events
   // (RuntimeOptions::memory_events), to a file for PyTorch's memory viewer:
   // https://pytorch.org/memory_viz, or torch/cuda/_memory_viz.py. Errors:
   // Unavailable, with the path and the system's reason.

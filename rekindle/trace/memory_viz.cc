@@ -72,6 +72,12 @@ void AddEvent(const MemoryEvent& event, Json& trace) {
       trace.push_back(EventJson(event, "free_requested"));
       trace.push_back(EventJson(event, "free_completed"));
       return;
+    case MemoryEvent::Action::kMap:
+      trace.push_back(EventJson(event, "segment_map"));
+      return;
+    case MemoryEvent::Action::kUnmap:
+      trace.push_back(EventJson(event, "segment_unmap"));
+      return;
     case MemoryEvent::Action::kOutOfMemory:
       trace.push_back(EventJson(event, "oom"));
       return;

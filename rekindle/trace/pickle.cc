@@ -4,6 +4,8 @@
 #include <bit>
 #include <cstdint>
 
+#include "absl/container/flat_hash_map.h"
+
 namespace rekindle {
 namespace {
 
@@ -66,10 +68,19 @@ class Pickler {
     }
   }
 
-  // Python reads no text that is not UTF-8; a name can be anything.
+  // Python reads no text that is not UTF-8; a name can be anything. Documents
+  // are long and say the same few things, so each is looked at once.
+  const std::string& Readable(const std::string& raw) {
+    const auto [known, is_new] = readable_.try_emplace(raw);
+    if (is_new) {
+      known->second = Json::parse(Json(raw).dump(
+          -1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+    }
+    return known->second;
+  }
+
   void PutText(const std::string& raw) {
-    const std::string text = Json::parse(Json(raw).dump(
-        -1, ' ', /*ensure_ascii=*/false, Json::error_handler_t::replace));
+    const std::string& text = Readable(raw);
     out_ += 'X';
     PutBytes(text.size(), 4, /*big_endian=*/false);
     out_ += text;
@@ -98,6 +109,7 @@ class Pickler {
   }
 
   std::string out_;
+  absl::flat_hash_map<std::string, std::string> readable_;
 };
 
 }  // namespace

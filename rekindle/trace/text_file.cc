@@ -5,32 +5,83 @@
 
 #include <algorithm>
 #include <cerrno>
+#include <cstdio>
 #include <cstring>
+#include <optional>
 #include <vector>
 
 #include "absl/cleanup/cleanup.h"
 #include "absl/strings/escaping.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "absl/strings/strip.h"
 
 namespace rekindle {
 namespace {
 
-constexpr unsigned kPiece = 1 << 18;
+constexpr unsigned kPiece = 1 << 18;  // bytes read or unpacked at once
 // Unpacked. A trace of 10^7 rows is a third of it.
 constexpr size_t kMostText = size_t{1} << 30;
 
-std::string ReasonOf(const std::string& path, int code, gzFile file) {
-  if (code == Z_BUF_ERROR) return "the compressed data ends here, cut short";
-  if (code == Z_ERRNO) {
-    return absl::StrCat("cannot be read: ", std::strerror(errno));
-  }
-  int ignored = 0;
-  // zlib's text begins with the path, which FileError names already.
-  absl::string_view text = file != nullptr ? gzerror(file, &ignored) : "zlib";
-  absl::ConsumePrefix(&text, absl::StrCat(path, ": "));
-  return absl::StrCat("cannot be unpacked: ", text);
+constexpr absl::string_view kGzip = "\x1f\x8b";
+
+std::string SystemError() {
+  return absl::StrCat("cannot be read: ", std::strerror(errno));
 }
+
+// What a gzip file, of one member or more, unpacks to. zlib's own reader of
+// files takes whatever follows the last member for nothing.
+class Unpacker {
+ public:
+  Unpacker() : out_(kPiece) {
+    constexpr int kGzipOnly = 16;
+    begun_ = inflateInit2(&stream_, kGzipOnly + MAX_WBITS) == Z_OK;
+  }
+  Unpacker(const Unpacker&) = delete;
+  Unpacker& operator=(const Unpacker&) = delete;
+  ~Unpacker() { inflateEnd(&stream_); }
+
+  // Appends what the next bytes of the file hold to `text`. Empty, or why they
+  // cannot be unpacked.
+  std::string Add(absl::string_view packed, std::string& text) {
+    if (!begun_) return "zlib does not start";
+    stream_.next_in =
+        reinterpret_cast<Bytef*>(const_cast<char*>(packed.data()));
+    stream_.avail_in = static_cast<unsigned>(packed.size());
+    do {
+      if (between_ && stream_.avail_in > 0) inflateReset(&stream_);
+      between_ = between_ && stream_.avail_in == 0;
+      stream_.next_out = reinterpret_cast<Bytef*>(out_.data());
+      stream_.avail_out = kPiece;
+      const int code = inflate(&stream_, Z_NO_FLUSH);
+      text.append(out_.data(), kPiece - stream_.avail_out);
+      if (code == Z_STREAM_END) {
+        between_ = true;
+        ++members_;
+      } else if (code != Z_OK && code != Z_BUF_ERROR) {
+        return Reason();
+      }
+    } while (stream_.avail_in > 0 || stream_.avail_out == 0);
+    return "";
+  }
+
+  // Whether what was added ends where a member ends.
+  bool complete() const { return between_; }
+
+ private:
+  std::string Reason() const {
+    if (members_ > 0 && stream_.total_out == 0) {
+      return "after the compressed data comes something else";
+    }
+    return absl::StrCat("cannot be unpacked: ",
+                        stream_.msg != nullptr ? stream_.msg : "zlib fails");
+  }
+
+  z_stream stream_ = {};
+  std::vector<char> out_;
+  bool begun_ = false;
+  bool between_ = false;  // a member has ended, and no other begun
+  int members_ = 0;
+};
 
 absl::Status Broken(const std::string& path, const std::string& text,
                     absl::string_view reason) {
@@ -54,30 +105,31 @@ std::string Quoted(absl::string_view text) {
 }
 
 absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
-  errno = 0;
-  gzFile file = gzopen(path.c_str(), "rb");
+  std::FILE* const file = std::fopen(path.c_str(), "rb");
   if (file == nullptr) {
-    return absl::NotFoundError(FileError(
-        path, 1, absl::StrCat("cannot be read: ", std::strerror(errno))));
+    return absl::NotFoundError(FileError(path, 1, SystemError()));
   }
-  absl::Cleanup close = [&file] { gzclose_r(file); };
+  const absl::Cleanup close = [file] { std::fclose(file); };
   std::string text;
+  std::optional<Unpacker> unpacker;
   std::vector<char> piece(kPiece);
-  for (;;) {
-    const int count = gzread(file, piece.data(), kPiece);
-    if (count < 0) {
-      int code = Z_OK;
-      gzerror(file, &code);
-      return Broken(path, text, ReasonOf(path, code, file));
+  size_t count = kPiece;
+  for (bool first = true; count == kPiece; first = false) {
+    count = std::fread(piece.data(), 1, kPiece, file);
+    if (std::ferror(file) != 0) return Broken(path, text, SystemError());
+    const absl::string_view bytes(piece.data(), count);
+    if (first && absl::StartsWith(bytes, kGzip)) unpacker.emplace();
+    if (unpacker.has_value()) {
+      const std::string reason = unpacker->Add(bytes, text);
+      if (!reason.empty()) return Broken(path, text, reason);
+    } else {
+      text.append(bytes.data(), bytes.size());
     }
     if (text.size() > kMostText) return Broken(path, text, "too much text");
-    text.append(piece.data(), static_cast<size_t>(count));
-    if (count == 0) break;
   }
-  // A stream that stops too soon is only told of at the end.
-  std::move(close).Cancel();
-  const int code = gzclose_r(file);
-  if (code != Z_OK) return Broken(path, text, ReasonOf(path, code, nullptr));
+  if (unpacker.has_value() && !unpacker->complete()) {
+    return Broken(path, text, "the compressed data ends here, cut short");
+  }
   return text;
 }
 

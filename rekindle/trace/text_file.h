@@ -11,7 +11,8 @@
 namespace rekindle {
 
 // The text of a file, unpacked if it is gzip (told by its content, not its
-// name). Errors: NotFound or InvalidArgument, as FileError writes them.
+// name), of all members one after another. Errors: NotFound or InvalidArgument,
+// as FileError writes them; also if anything but gzip follows a member.
 absl::StatusOr<std::string> ReadTextFile(const std::string& path);
 
 // "path:line: reason", the form of every error about an input file.

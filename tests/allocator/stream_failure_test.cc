@@ -56,7 +56,7 @@ absl::Status RunAll(Device& device, StreamBytes& bytes) {
 std::unique_ptr<FakeCudaDevice> OpenFake() {
   FakeDriverOptions options;
   options.granularity = kChunk;
-  return FakeCudaDevice::Open(options);
+  return FakeCudaDevice::Open(options, Log(LogLevel::kQuiet));
 }
 
 // Counts what is alive of everything that a device gives out.

@@ -2,8 +2,10 @@
 // Whether Rekindle holds what it promises on this machine's GPU, in minutes.
 // Prints one table, writes one JSON document; exit status 0 only if all holds.
 #include <CLI/CLI.hpp>
+#include <cerrno>
 #include <chrono>
 #include <cstdio>
+#include <cstring>
 #include <fstream>
 #include <memory>
 #include <optional>
@@ -22,6 +24,8 @@
 #include "tests/gpu_check/pressure.h"
 #include "tests/gpu_check/report.h"
 #include "tests/gpu_check/vmm_latency.h"
+#include "tools/rekindle/gpu_json.h"
+#include "tools/rekindle/one_line.h"
 
 namespace rekindle {
 namespace {
@@ -61,21 +65,15 @@ Target DryRun(const cuda::DriverSource& fake) {
 }
 
 Finding CheckCard(const cuda::Probe& probe) {
-  Json devices = Json::array();
   std::vector<std::string> names;
   for (const cuda::GpuInfo& gpu : probe.devices) {
     names.push_back(absl::StrFormat("%s, %s, compute %d.%d, granularity %s",
                                     gpu.name, FormatBytes(gpu.memory),
                                     gpu.compute_major, gpu.compute_minor,
                                     FormatBytes(gpu.granularity)));
-    devices.push_back({{"name", gpu.name},
-                       {"memory_bytes", gpu.memory},
-                       {"compute_major", gpu.compute_major},
-                       {"compute_minor", gpu.compute_minor},
-                       {"granularity_bytes", gpu.granularity}});
   }
   const Json figures = {{"driver_version", probe.driver_version},
-                        {"devices", devices}};
+                        {"devices", tools::GpusJson(probe.devices)}};
   if (!probe.problem.none()) {
     return {"card", "driver", Outcome::kFailed,
             absl::StrCat("no device: ", probe.problem.reason, "; ",
@@ -194,15 +192,13 @@ void MeasureLatencies(const Target& target, size_t memory, Report& report) {
   }
 }
 
-bool WriteJson(const std::string& path, const Report& report, bool dry_run) {
+// Writes to `file` as it was opened, before all work.
+bool WriteJson(std::ofstream& file, const Report& report, bool dry_run) {
   Json document = report.ToJson();
   document["dry_run"] = dry_run;
-  std::ofstream file(path);
   file << document.dump(1, ' ', false, Json::error_handler_t::replace) << '\n';
   file.close();
-  if (file.good()) return true;
-  std::fprintf(stderr, "gpu_check: cannot write %s\n", path.c_str());
-  return false;
+  return file.good();
 }
 
 void CheckAll(const Target& target, bool dry_run, Report& report) {
@@ -214,7 +210,8 @@ void CheckAll(const Target& target, bool dry_run, Report& report) {
   MeasureLatencies(target, probe.devices.front().memory, report);
 }
 
-int Run(bool dry_run, const std::string& json_path) {
+// Prints as it goes.
+Report RunChecks(bool dry_run) {
   const auto start = std::chrono::steady_clock::now();
   Report report(stdout);
   if (dry_run) {
@@ -236,21 +233,45 @@ int Run(bool dry_run, const std::string& json_path) {
   const std::chrono::duration<double> took =
       std::chrono::steady_clock::now() - start;
   std::printf("%s, %.0f s\n", report.Summary().c_str(), took.count());
-  const bool written =
-      json_path.empty() || WriteJson(json_path, report, dry_run);
-  return report.ok() && written ? 0 : 1;
+  return report;
+}
+
+void Complain(absl::string_view message) {
+  tools::PrintError(absl::StrCat("gpu_check: ", message));
+}
+
+int Run(bool dry_run, const std::optional<std::string>& json_path) {
+  std::ofstream json;
+  if (json_path.has_value()) {
+    json.open(*json_path);  // now, not after minutes of work
+    if (!json.is_open()) {
+      Complain(absl::StrCat("--json: cannot write \"", *json_path,
+                            "\": ", std::strerror(errno)));
+      return 2;
+    }
+  }
+  const Report report = RunChecks(dry_run);
+  if (json_path.has_value() && !WriteJson(json, report, dry_run)) {
+    Complain(absl::StrCat("cannot write \"", *json_path, "\""));
+    return 1;
+  }
+  return report.ok() ? 0 : 1;
 }
 
 int Main(int argc, char** argv) {
   CLI::App app("Checks Rekindle on this machine's first GPU.", "gpu_check");
   bool dry_run = false;
-  std::string json_path;
+  std::optional<std::string> json_path;
   app.add_flag("--dry-run", dry_run, "Run what needs no card");
   app.add_option("--json", json_path, "File for the same as JSON");
   try {
     app.parse(argc, argv);
+  } catch (const CLI::CallForHelp&) {
+    std::fputs(app.help().c_str(), stdout);
+    return 0;
   } catch (const CLI::ParseError& error) {
-    return app.exit(error) == 0 ? 0 : 2;
+    Complain(absl::StrCat(error.what(), " (see --help)"));
+    return 2;
   }
   return Run(dry_run, json_path);
 }

@@ -67,8 +67,26 @@ TEST_F(MemorySnapshotTest, NamesEveryLiveBlock) {
   EXPECT_THAT(Names(document),
               testing::UnorderedElementsAre("large", "small", "small"));
   const Json& trace = document["device_traces"][0];
-  EXPECT_EQ(trace[0]["action"], "alloc");
-  EXPECT_EQ(trace[0]["frames"][0]["name"], "large");
+  EXPECT_EQ(trace[0]["action"], "segment_map");
+  EXPECT_EQ(trace[1]["action"], "alloc");
+  EXPECT_EQ(trace[1]["frames"][0]["name"], "large");
+}
+
+// Tensors of three sizes by turns, more than fit: memory moves from addresses
+// to others.
+TEST_F(MemorySnapshotTest, TellsOfMemoryThatMoves) {
+  std::vector<Tensor> tensors;
+  for (int64_t i = 0; i < 12; ++i) {
+    tensors.push_back(runtime_->Constant(F32({(i % 3 + 2) << 18}), nullptr));
+    if (i % 2 == 1) tensors.erase(tensors.begin());
+    if (tensors.size() > 1) tensors.erase(tensors.begin());
+  }
+  const Json document = Written();
+  int unmaps = 0;
+  for (const Json& event : document["device_traces"][0]) {
+    unmaps += event["action"] == "segment_unmap" ? 1 : 0;
+  }
+  EXPECT_GT(unmaps, 0);
 }
 
 TEST_F(MemorySnapshotTest, SaysWhenItCannotWrite) {

@@ -115,8 +115,9 @@ class AllocationTraceFileTest : public testing::Test {
     std::ofstream(path_, std::ios::binary) << bytes;
   }
 
-  void WriteCompressed(const std::string& text) {
-    gzFile file = gzopen(path_.c_str(), "wb");
+  // `mode` "ab": one more member.
+  void WriteCompressed(const std::string& text, const char* mode = "wb") {
+    gzFile file = gzopen(path_.c_str(), mode);
     gzwrite(file, text.data(), static_cast<unsigned>(text.size()));
     gzclose(file);
   }
@@ -161,6 +162,31 @@ TEST_F(AllocationTraceFileTest, ACutCompressedFileIsAnErrorWhereItEnds) {
   WriteCompressed(text);
   std::filesystem::resize_file(path_, 5000);
   EXPECT_THAT(ErrorOfFile(), HasSubstr("the compressed data ends here"));
+}
+
+// More of them than are read at once.
+TEST_F(AllocationTraceFileTest, CompressedMembersReadAsOneText) {
+  constexpr size_t kMembers = 12000;
+  WriteCompressed("op,id,size\n");
+  for (size_t i = 0; i < kMembers; ++i) {
+    WriteCompressed("A," + std::to_string(i) + ",1\n", "ab");
+  }
+  EXPECT_GT(std::filesystem::file_size(path_), 300000u);
+  const auto trace = ReadAllocationTrace(path_);
+  ASSERT_THAT(trace, IsOk());
+  EXPECT_EQ(trace->operations.size(), kMembers);
+  EXPECT_EQ(trace->peak_live_bytes, kMembers);
+}
+
+TEST_F(AllocationTraceFileTest, WhatFollowsTheCompressedDataIsAnError) {
+  const std::string zeros(3, '\0');
+  for (const std::string& tail :
+       {std::string("junk"), std::string("op,id\n"), std::string("x"), zeros}) {
+    WriteCompressed("op,id,size\nA,0,1\n");
+    std::ofstream(path_, std::ios::binary | std::ios::app) << tail;
+    EXPECT_THAT(ErrorOfFile(), StartsWith(path_ + ":3: ")) << tail;
+  }
+  EXPECT_THAT(ErrorOfFile(), HasSubstr("comes something else"));
 }
 
 TEST_F(AllocationTraceFileTest, ABrokenCompressedFileIsAnError) {

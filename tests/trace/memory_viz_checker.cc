@@ -2,6 +2,8 @@
 #include "tests/trace/memory_viz_checker.h"
 
 #include <cstdint>
+#include <iterator>
+#include <map>
 #include <set>
 #include <stdexcept>
 #include <string>
@@ -86,6 +88,73 @@ void CheckEvent(const Json& event, uint64_t& time) {
   CheckFrames(event);
 }
 
+// Steps back through the events, as the viewer does for its state history, and
+// requires that memory lies behind every block while it lives.
+class StepBack {
+ public:
+  explicit StepBack(const Json& segments) {
+    for (const Json& segment : segments) {
+      Add(Number(segment, "address"), Number(segment, "total_size"));
+    }
+  }
+
+  void Over(const Json& event) {
+    const std::string action = Text(event, "action");
+    if (action == "oom") return;
+    const uint64_t address = Number(event, "addr");
+    const uint64_t size = Number(event, "size");
+    if (action == "segment_unmap") return Add(address, size);
+    const auto run = Behind(address, size);
+    Require(run != runs_.end(), action + " where no memory lies");
+    if (action != "segment_map") return;
+    const auto [begin, end] = *run;
+    runs_.erase(run);
+    if (begin < address) runs_[begin] = address;
+    if (address + size < end) runs_[address + size] = end;
+  }
+
+ private:
+  using Runs = std::map<uint64_t, uint64_t>;  // begin, end
+
+  Runs::iterator Behind(uint64_t address, uint64_t size) {
+    auto run = runs_.upper_bound(address);
+    if (run == runs_.begin()) return runs_.end();
+    --run;
+    return address + size <= run->second ? run : runs_.end();
+  }
+
+  // Runs that touch become one.
+  void Add(uint64_t begin, uint64_t size) {
+    uint64_t end = begin + size;
+    auto next = runs_.lower_bound(begin);
+    if (next != runs_.end()) {
+      Require(end <= next->first, "memory is mapped once");
+      if (end == next->first) {
+        end = next->second;
+        next = runs_.erase(next);
+      }
+    }
+    if (next != runs_.begin()) {
+      auto previous = std::prev(next);
+      Require(previous->second <= begin, "memory is mapped once");
+      if (previous->second == begin) {
+        previous->second = end;
+        return;
+      }
+    }
+    runs_[begin] = end;
+  }
+
+  Runs runs_;
+};
+
+void CheckHistory(const Json& segments, const Json& trace) {
+  StepBack back(segments);
+  for (auto event = trace.rbegin(); event != trace.rend(); ++event) {
+    back.Over(*event);
+  }
+}
+
 }  // namespace
 
 testing::AssertionResult IsMemoryViz(const Json& document) {
@@ -96,6 +165,7 @@ testing::AssertionResult IsMemoryViz(const Json& document) {
     for (const Json& trace : List(document, "device_traces")) {
       uint64_t time = 0;
       for (const Json& event : trace) CheckEvent(event, time);
+      CheckHistory(document.at("segments"), trace);
     }
     Require(document.at("allocator_settings").is_object(), "settings");
     List(document, "external_annotations");

@@ -16,6 +16,8 @@
 #include "rekindle/runtime/environment_options.h"
 #include "rekindle/runtime/open_device.h"
 #include "rekindle/runtime/options.h"
+#include "tools/rekindle/gpu_json.h"
+#include "tools/rekindle/one_line.h"
 
 namespace rekindle::tools {
 namespace {
@@ -105,20 +107,6 @@ Json ComplaintsJson(const std::vector<Complaint>& complaints) {
   return list;
 }
 
-Json GpusJson(const std::vector<cuda::GpuInfo>& gpus) {
-  Json list = Json::array();
-  for (const cuda::GpuInfo& gpu : gpus) {
-    list.push_back({{"ordinal", gpu.ordinal},
-                    {"name", gpu.name},
-                    {"memory_bytes", gpu.memory},
-                    {"compute_major", gpu.compute_major},
-                    {"compute_minor", gpu.compute_minor},
-                    {"maps_memory", gpu.maps_memory},
-                    {"granularity_bytes", gpu.granularity}});
-  }
-  return list;
-}
-
 }  // namespace
 
 Environment ProcessEnvironment() {
@@ -150,7 +138,7 @@ std::string ToText(const Diagnosis& diagnosis) {
     absl::StrAppend(&text, "GPU          ", Describe(gpu), "\n");
   }
   for (const auto& [name, value] : diagnosis.environment) {
-    absl::StrAppend(&text, "environment  ", name, "=", value, "\n");
+    absl::StrAppend(&text, "environment  ", name, "=", OneLine(value), "\n");
   }
   if (!diagnosis.device.empty()) {
     absl::StrAppend(&text, "a program    runs on ", diagnosis.device);

@@ -5,6 +5,7 @@
 #include <memory>
 #include <string>
 
+#include "tools/rekindle/careful_driver.h"
 #include "tools/rekindle/command.h"
 #include "tools/rekindle/diagnosis.h"
 
@@ -15,7 +16,7 @@ Run AddDoctor(CLI::App& app) {
   app.add_flag("--json", *json, "Print one JSON document");
   return [json] {
     const Diagnosis diagnosis =
-        Diagnose(cuda::DriverLibrary(), ProcessEnvironment());
+        Diagnose(CarefulDriverLibrary(), ProcessEnvironment());
     const std::string text =
         *json ? ToJson(diagnosis).dump(
                     2, ' ', false,

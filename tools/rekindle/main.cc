@@ -6,7 +6,9 @@
 #include <new>
 #include <utility>
 
+#include "absl/strings/str_cat.h"
 #include "tools/rekindle/command.h"
+#include "tools/rekindle/one_line.h"
 
 namespace rekindle::tools {
 namespace {
@@ -25,6 +27,7 @@ constexpr Entry kEntries[] = {
 int Main(int argc, char** argv) {
   CLI::App app("Training under a hard memory budget: tools.", "rekindle");
   app.require_subcommand(1);
+  app.set_version_flag("--version", "rekindle " REKINDLE_VERSION);
   std::map<const CLI::App*, Run> runs;
   for (const Entry& entry : kEntries) {
     CLI::App* const command = app.add_subcommand(entry.name, entry.about);
@@ -35,8 +38,11 @@ int Main(int argc, char** argv) {
   } catch (const CLI::CallForHelp&) {
     std::fputs(app.help().c_str(), stdout);
     return kDone;
+  } catch (const CLI::CallForVersion& version) {
+    std::fprintf(stdout, "%s\n", version.what());
+    return kDone;
   } catch (const CLI::ParseError& error) {
-    std::fprintf(stderr, "rekindle: %s (see --help)\n", error.what());
+    PrintError(absl::StrCat("rekindle: ", error.what(), " (see --help)"));
     return kBadInput;
   }
   return runs.at(app.get_subcommands().front())();

@@ -2,6 +2,7 @@
 // rekindle replay: allocation traces under a budget.
 #include <CLI/CLI.hpp>
 #include <bit>
+#include <cstdint>
 #include <cstdio>
 #include <memory>
 #include <string>
@@ -11,21 +12,25 @@
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
 #include "rekindle/trace/allocation_trace.h"
+#include "rekindle/trace/csv_row.h"
 #include "rekindle/trace/text_file.h"
 #include "tools/rekindle/allocation_replay.h"
 #include "tools/rekindle/budget_flag.h"
 #include "tools/rekindle/command.h"
+#include "tools/rekindle/one_line.h"
 #include "tools/rekindle/progress.h"
 #include "tools/rekindle/replay_report.h"
 
 namespace rekindle::tools {
 namespace {
 
+constexpr uint64_t kMostPasses = 1000000;
+
 struct Flags {
   std::vector<std::string> traces;
   std::string budget = "1.01";
   std::string granularity = "2MiB";
-  int passes = 2;
+  std::string passes = "2";
   std::string allocator = "vmm";
   bool json = false;
 };
@@ -44,6 +49,13 @@ absl::StatusOr<size_t> ParseGranularity(const std::string& text) {
       absl::StrCat(Quoted(text), " is not a power of two from 256B to 1TiB"));
 }
 
+absl::StatusOr<int> ParsePasses(const std::string& text) {
+  RK_ASSIGN_OR_RETURN(const uint64_t passes,
+                      ParseWhole("number", text, kMostPasses));
+  if (passes > 0) return static_cast<int>(passes);
+  return absl::InvalidArgumentError("at least one is needed");
+}
+
 absl::StatusOr<std::vector<AllocationTrace>> ReadTraces(
     const std::vector<std::string>& paths) {
   std::vector<AllocationTrace> traces;
@@ -60,7 +72,7 @@ absl::StatusOr<std::vector<ReplayedTrace>> ReplayAll(
   Progress progress;
   std::vector<ReplayedTrace> replays;
   for (const AllocationTrace& trace : traces) {
-    progress.Show(absl::StrCat("replaying ", trace.name));
+    progress.Show(absl::StrCat("replaying ", OneLine(trace.name)));
     options.budget = budget.Bytes(trace.peak_live_bytes);
     const absl::StatusOr<ReplayResult> result = Replay(trace, options);
     if (!result.ok()) return InFlag(trace.name, result.status());
@@ -74,11 +86,13 @@ absl::StatusOr<int> RunReplay(const Flags& flags) {
   if (!budget.ok()) return InFlag("--budget", budget.status());
   const auto granularity = ParseGranularity(flags.granularity);
   if (!granularity.ok()) return InFlag("--granularity", granularity.status());
+  const auto passes = ParsePasses(flags.passes);
+  if (!passes.ok()) return InFlag("--passes", passes.status());
   RK_ASSIGN_OR_RETURN(const std::vector<AllocationTrace> traces,
                       ReadTraces(flags.traces));
   ReplayOptions options;
   options.granularity = *granularity;
-  options.passes = flags.passes;
+  options.passes = *passes;
   options.allocator =
       flags.allocator == "bfc" ? ReplayAllocator::kBfc : ReplayAllocator::kVmm;
   RK_ASSIGN_OR_RETURN(const std::vector<ReplayedTrace> replays,
@@ -89,8 +103,8 @@ absl::StatusOr<int> RunReplay(const Flags& flags) {
   int exit_status = kDone;
   for (const ReplayedTrace& replay : replays) {
     if (replay.result.completed()) continue;
-    std::fprintf(stderr, "rekindle: %s: %s\n", replay.trace->name.c_str(),
-                 replay.result.failure.c_str());
+    PrintError(absl::StrCat("rekindle: ", replay.trace->name, ": ",
+                            replay.result.failure));
     exit_status = kFailed;
   }
   return exit_status;
@@ -111,7 +125,6 @@ Run AddReplay(CLI::App& app) {
       ->capture_default_str();
   app.add_option("--passes", flags->passes,
                  "Times the trace is run on the same allocator")
-      ->check(CLI::Range(1, 1000000))
       ->capture_default_str();
   app.add_option("--allocator", flags->allocator, "vmm or bfc")
       ->check(CLI::IsMember({"vmm", "bfc"}))
@@ -120,9 +133,7 @@ Run AddReplay(CLI::App& app) {
   return [flags] {
     const absl::StatusOr<int> status = RunReplay(*flags);
     if (status.ok()) return *status;
-    const absl::string_view message = status.status().message();
-    std::fprintf(stderr, "%.*s\n", static_cast<int>(message.size()),
-                 message.data());
+    PrintError(status.status().message());
     return kBadInput;
   };
 }

@@ -7,6 +7,7 @@
 #include "absl/strings/str_format.h"
 #include "absl/strings/str_join.h"
 #include "rekindle/base/units.h"
+#include "tools/rekindle/one_line.h"
 
 namespace rekindle::tools {
 namespace {
@@ -42,7 +43,7 @@ Json ToJson(const ReplayedTrace& replay) {
 std::string ReplayTable(const std::vector<ReplayedTrace>& replays) {
   size_t width = 5;
   for (const ReplayedTrace& replay : replays) {
-    width = std::max(width, replay.trace->name.size());
+    width = std::max(width, OneLine(replay.trace->name).size());
   }
   const int name = static_cast<int>(width);
   std::string text = absl::StrFormat(
@@ -51,7 +52,7 @@ std::string ReplayTable(const std::vector<ReplayedTrace>& replays) {
   for (const ReplayedTrace& replay : replays) {
     const ReplayResult& result = replay.result;
     absl::StrAppendFormat(
-        &text, "%-*s  %12s %12s %12s ", name, replay.trace->name,
+        &text, "%-*s  %12s %12s %12s ", name, OneLine(replay.trace->name),
         FormatBytes(replay.trace->peak_live_bytes), FormatBytes(replay.budget),
         FormatBytes(result.peak_physical_bytes));
     if (result.completed()) {

@@ -48,14 +48,14 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal) {
 }
 
 absl::StatusOr<std::unique_ptr<CudaDevice>> CudaDevice::Open(
-    int ordinal, const cuda::DriverSource& source) {
+    int ordinal, const cuda::DriverSource& source, Log log) {
   const cuda::LoadedDriver driver = cuda::LoadDriver(source);
   const absl::Status loaded = cuda::ToStatus(driver.problem);
   if (!loaded.ok()) return CannotOpen(ordinal, loaded);
   const absl::StatusOr<cuda::GpuInfo> gpu = Find(driver.api, ordinal);
   if (!gpu.ok()) return CannotOpen(ordinal, gpu.status());
   absl::StatusOr<std::unique_ptr<cuda::Session>> session =
-      cuda::Session::Open(driver.api, gpu->device);
+      cuda::Session::Open(driver.api, gpu->device, log);
   if (!session.ok()) return CannotOpen(ordinal, session.status());
   return absl::WrapUnique(new CudaDevice(*gpu, *std::move(session)));
 }

@@ -10,6 +10,7 @@
 
 #include "absl/base/thread_annotations.h"
 #include "absl/status/statusor.h"
+#include "rekindle/base/log.h"
 #include "rekindle/base/mutex.h"
 #include "rekindle/device/cuda/driver_loader.h"
 #include "rekindle/device/cuda/probe.h"
@@ -47,9 +48,9 @@ absl::StatusOr<std::unique_ptr<Device>> OpenCudaDevice(int ordinal);
 // unmap that takes back a failed Map fails as well, the device is lost too.
 class CudaDevice : public Device {
  public:
-  // As OpenCudaDevice, with a driver from `source`.
+  // As OpenCudaDevice, with a driver from `source`; `log` is for warnings.
   static absl::StatusOr<std::unique_ptr<CudaDevice>> Open(
-      int ordinal, const cuda::DriverSource& source);
+      int ordinal, const cuda::DriverSource& source, Log log = Log());
 
   // Waits for all work of the context, then gives back whatever was not.
   ~CudaDevice() override;

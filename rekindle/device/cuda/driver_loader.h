@@ -46,7 +46,8 @@ struct DriverSource {
 };
 
 // The library `file`, by its name as dlopen takes it. It is never closed: the
-// driver does not survive that.
+// driver does not survive that. A file that is damaged (cut short, say) can end
+// the process when it is opened: dlopen does not check what it maps.
 DriverSource DriverLibrary(std::string file = "libcuda.so.1");
 
 // A driver ready for use: loaded, and cuInit has run. `version` is 0 where the

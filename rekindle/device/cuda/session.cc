@@ -3,7 +3,6 @@
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
-#include "rekindle/base/log.h"
 #include "rekindle/base/status_macros.h"
 #include "rekindle/base/units.h"
 #include "rekindle/device/cuda/driver_error.h"
@@ -11,11 +10,12 @@
 namespace rekindle::cuda {
 
 absl::StatusOr<std::unique_ptr<Session>> Session::Open(const DriverApi& api,
-                                                       DeviceOrdinal device) {
+                                                       DeviceOrdinal device,
+                                                       Log log) {
   Context context = nullptr;
   RK_RETURN_IF_ERROR(ToStatus(api.cuDevicePrimaryCtxRetain(&context, device),
                               "cuDevicePrimaryCtxRetain"));
-  return absl::WrapUnique(new Session(api, device, context));
+  return absl::WrapUnique(new Session(api, device, context, log));
 }
 
 Session::~Session() {
@@ -33,25 +33,31 @@ void Session::SetLost(const absl::Status& status) {
   lost_.Update(status);  // keeps the first
 }
 
-ContextGuard::ContextGuard(const Session& session) : api_(session.api()) {
+void Session::NoteLeftCurrent(const absl::Status& status) const {
+  if (left_current_.exchange(true)) return;
+  log_.Warning(absl::StrCat(
+      status.message(),
+      ": the calling thread keeps a device's context as its current one"));
+}
+
+ContextGuard::ContextGuard(const Session& session) : session_(session) {
+  const DriverApi& api = session_.api();
   Context current = nullptr;
   call_ = "cuCtxGetCurrent";
-  result_ = api_.cuCtxGetCurrent(&current);
+  result_ = api.cuCtxGetCurrent(&current);
   if (result_ != Result::kSuccess || current == session.context()) return;
   call_ = "cuCtxPushCurrent";
-  result_ = api_.cuCtxPushCurrent(session.context());
+  result_ = api.cuCtxPushCurrent(session.context());
   pushed_ = result_ == Result::kSuccess;
 }
 
 ContextGuard::~ContextGuard() {
   if (!pushed_) return;
   Context popped = nullptr;
-  const Result result = api_.cuCtxPopCurrent(&popped);
+  const Result result = session_.api().cuCtxPopCurrent(&popped);
   if (result == Result::kSuccess) return;
   // The verb has done its deed, and what stays current does it no harm.
-  Log().Warning(absl::StrCat(
-      ToStatus(result, "cuCtxPopCurrent").message(),
-      ": the calling thread keeps a device's context as its current one"));
+  session_.NoteLeftCurrent(ToStatus(result, "cuCtxPopCurrent"));
 }
 
 CallScope::CallScope(Session& session, absl::string_view verb, size_t bytes)

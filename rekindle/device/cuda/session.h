@@ -3,6 +3,7 @@
 // what was tried.
 #pragma once
 
+#include <atomic>
 #include <cstddef>
 #include <memory>
 #include <optional>
@@ -11,6 +12,7 @@
 #include "absl/status/status.h"
 #include "absl/status/statusor.h"
 #include "absl/strings/string_view.h"
+#include "rekindle/base/log.h"
 #include "rekindle/base/mutex.h"
 #include "rekindle/device/cuda/driver_api.h"
 
@@ -22,7 +24,8 @@ namespace rekindle::cuda {
 class Session {
  public:
   static absl::StatusOr<std::unique_ptr<Session>> Open(const DriverApi& api,
-                                                       DeviceOrdinal device);
+                                                       DeviceOrdinal device,
+                                                       Log log = Log());
   Session(const Session&) = delete;
   Session& operator=(const Session&) = delete;
   ~Session();
@@ -35,15 +38,21 @@ class Session {
   absl::Status lost() const;
   void SetLost(const absl::Status& status);
 
+  // A thread kept the context as its current one, for this error. A warning,
+  // the first time.
+  void NoteLeftCurrent(const absl::Status& status) const;
+
  private:
-  Session(const DriverApi& api, DeviceOrdinal device, Context context)
-      : api_(api), device_(device), context_(context) {}
+  Session(const DriverApi& api, DeviceOrdinal device, Context context, Log log)
+      : api_(api), device_(device), context_(context), log_(log) {}
 
   const DriverApi api_;
   const DeviceOrdinal device_;
   const Context context_;
+  const Log log_;
   mutable Mutex mutex_;
   absl::Status lost_ ABSL_GUARDED_BY(mutex_);
+  mutable std::atomic<bool> left_current_ = false;
 };
 
 // While it lives, the session's context is current for the calling thread; at
@@ -64,7 +73,7 @@ class ContextGuard {
   absl::string_view call() const { return call_; }
 
  private:
-  const DriverApi& api_;
+  const Session& session_;
   Result result_ = Result::kSuccess;
   absl::string_view call_;
   bool pushed_ = false;

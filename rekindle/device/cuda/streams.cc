@@ -35,7 +35,7 @@ Streams::~Streams() {
   for (const uintptr_t event : events_) {
     session_.api().cuEventDestroy(EventAt(event));
   }
-  for (const auto* streams : {&live_, &idle_}) {
+  for (const auto* streams : {&live_, &ending_, &idle_}) {
     for (const uintptr_t stream : *streams) {
       session_.api().cuStreamDestroy(StreamAt(stream));
     }
@@ -63,23 +63,31 @@ absl::StatusOr<Stream> Streams::CreateStream() {
 
 absl::Status Streams::DestroyStream(Stream stream) {
   {
+    // Off the list before the wait: of two threads that end the stream one is
+    // refused, and neither ends the next stream with this handle.
     MutexLock lock(mutex_);
-    if (!live_.contains(stream.handle)) return NoStream(stream);
+    if (live_.erase(stream.handle) == 0) return NoStream(stream);
+    ending_.insert(stream.handle);
   }
+  const absl::Status status = Finish(stream);
+  MutexLock lock(mutex_);
+  ending_.erase(stream.handle);
+  (status.ok() ? idle_ : live_).insert(stream.handle);
+  return status;
+}
+
+absl::Status Streams::Finish(Stream stream) {
   CallScope scope(session_, "end of a stream");
   RK_RETURN_IF_ERROR(scope.status());
-  RK_RETURN_IF_ERROR(
-      scope.Check(scope.api().cuStreamSynchronize(ToDriver(stream)),
-                  "cuStreamSynchronize"));
-  MutexLock lock(mutex_);
-  live_.erase(stream.handle);
-  idle_.insert(stream.handle);
-  return absl::OkStatus();
+  return scope.Check(scope.api().cuStreamSynchronize(ToDriver(stream)),
+                     "cuStreamSynchronize");
 }
 
 absl::Status Streams::CheckStream(Stream stream) const {
   MutexLock lock(mutex_);
-  return idle_.contains(stream.handle) ? NoStream(stream) : absl::OkStatus();
+  const bool gone =
+      idle_.contains(stream.handle) || ending_.contains(stream.handle);
+  return gone ? NoStream(stream) : absl::OkStatus();
 }
 
 absl::StatusOr<Event> Streams::CreateEvent() {
@@ -101,6 +109,7 @@ absl::Status Streams::DestroyEvent(Event event) {
   CallScope scope(session_, "end of an event");
   RK_RETURN_IF_ERROR(scope.status());
   MutexLock lock(mutex_);
+  if (!events_.contains(event.handle)) return NoEvent(event);  // by now
   RK_RETURN_IF_ERROR(scope.Check(
       scope.api().cuEventDestroy(EventAt(event.handle)), "cuEventDestroy"));
   events_.erase(event.handle);

@@ -59,11 +59,17 @@ class Streams {
   absl::Status CheckEvent(Event event) const;
   static absl::Status RefuseCapture(const CallScope& scope, uintptr_t stream,
                                     absl::string_view why);
+  // Waits for all work of the stream.
+  absl::Status Finish(Stream stream);
   std::vector<uintptr_t> Live() const;
 
   Session& session_;
   mutable Mutex mutex_;
+  // An own stream is in one of these: from live_ it goes to ending_, to idle_
+  // once its work is done (or back to live_ if that cannot be known), and with
+  // its next CreateStream to live_ again.
   absl::flat_hash_set<uintptr_t> live_ ABSL_GUARDED_BY(mutex_);
+  absl::flat_hash_set<uintptr_t> ending_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uintptr_t> idle_ ABSL_GUARDED_BY(mutex_);
   absl::flat_hash_set<uintptr_t> events_ ABSL_GUARDED_BY(mutex_);
 };

@@ -198,6 +198,19 @@ TEST_F(CudaDeviceTest, ThreadsUseTheDeviceTogether) {
   for (std::thread& thread : threads) thread.join();
 }
 
+TEST_F(CudaDeviceTest, AContextLeftCurrentIsWarnedOfOnce) {
+  testing::internal::CaptureStderr();
+  for (int i = 0; i < 3; ++i) {
+    driver_.FailCall("cuCtxPopCurrent", 1, Result::kUnknown);
+    device_->CreateEvent().value();
+    cuda::Context popped = nullptr;
+    EXPECT_EQ(driver_.api().cuCtxPopCurrent(&popped), Result::kSuccess);
+  }
+  EXPECT_THAT(testing::internal::GetCapturedStderr(),
+              testing::MatchesRegex("rekindle: warning: cuCtxPopCurrent[^\n]+"
+                                    "keeps a device's context[^\n]+\n"));
+}
+
 // Work. -----------------------------------------------------------------------
 
 TEST_F(CudaDeviceTest, CopiesWaitAndAreCounted) {

@@ -25,6 +25,10 @@ FakeDriverOptions Options(uint64_t seed) {
   return options;
 }
 
+std::unique_ptr<FakeCudaDevice> OpenQuiet(uint64_t seed) {
+  return FakeCudaDevice::Open(Options(seed), Log(LogLevel::kQuiet));
+}
+
 // Everything given back but the streams kept for later.
 void ExpectOnlyIdleStreams(const FakeLeaks& leaks) {
   EXPECT_EQ(leaks.handles, 0);
@@ -44,7 +48,7 @@ void ExpectNamed(const absl::Status& status, const std::string& call) {
 
 // Fails call number `n` of a workload; false once there is no such call.
 bool FailOne(uint64_t seed, int64_t n, Result result, absl::StatusCode code) {
-  const auto device = FakeCudaDevice::Open(Options(seed));
+  const auto device = OpenQuiet(seed);
   cuda::FakeDriver& driver = device->driver();
   driver.FailCall("", n, result);
   const absl::Status status = Workload(*device).Run();
@@ -87,7 +91,7 @@ TEST(FailureSweepTest, EveryCallOfAWorkload) {
 
 // The workload leaves out no entry point that CudaDevice calls when open.
 TEST(FailureSweepTest, TheWorkloadCallsAllThereIs) {
-  const auto device = FakeCudaDevice::Open(Options(1));
+  const auto device = OpenQuiet(1);
   EXPECT_THAT(Workload(*device).Run(), IsOk());
   EXPECT_EQ(device->memory_info().created, 0u);
 #define RK_CUDA_EXPECT(entry, ...)                                \
@@ -103,7 +107,7 @@ TEST(FailureSweepTest, TheWorkloadCallsAllThereIs) {
 // After an error that stays, nothing works, and the end is still orderly.
 TEST(FailureSweepTest, EveryCallLosesTheDevice) {
   for (int64_t n = 1;; ++n) {
-    const auto device = FakeCudaDevice::Open(Options(1));
+    const auto device = OpenQuiet(1);
     cuda::FakeDriver& driver = device->driver();
     driver.FailCall("", n, Result::kLaunchFailed);
     const DeviceAddress range = device->Reserve(64 * kKiB).value_or(0);

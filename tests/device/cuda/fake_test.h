@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "gtest/gtest.h"
+#include "rekindle/base/log.h"
 #include "rekindle/device/cuda/cuda_device.h"
 #include "rekindle/device/fault_injecting_device.h"
 #include "tests/device/cuda/fake_driver.h"
@@ -32,9 +33,10 @@ inline void ExpectNoLeaks(const FakeDriver& driver) {
 // breach or leak.
 class FakeCudaDevice : public FaultInjectingDevice {
  public:
-  static std::unique_ptr<FakeCudaDevice> Open(FakeDriverOptions options) {
+  static std::unique_ptr<FakeCudaDevice> Open(FakeDriverOptions options,
+                                              Log log = Log()) {
     auto driver = std::make_unique<FakeDriver>(std::move(options));
-    auto device = CudaDevice::Open(0, driver->source()).value();
+    auto device = CudaDevice::Open(0, driver->source(), log).value();
     return std::unique_ptr<FakeCudaDevice>(
         new FakeCudaDevice(std::move(driver), std::move(device)));
   }
