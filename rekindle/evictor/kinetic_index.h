@@ -22,8 +22,8 @@ namespace rekindle {
 // Nodes enter the tree when a victim is asked for: a program that never runs
 // short pays for none of this.
 //
-// Insert: O(1). Erase and Improve: O(log n), O(1) for nodes not yet in the tree.
-// Best: O(log n) for each that is new, and for each time that a line is
+// Insert: O(1). Erase and Improve: O(log n), O(1) for nodes not yet in the
+// tree. Best: O(log n) for each that is new, and for each time that a line is
 // overtaken or found to be too high, all of which something else paid for: an
 // insertion, an access, an eviction near it.
 class KineticIndex : public VictimIndex {
