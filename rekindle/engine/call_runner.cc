@@ -235,13 +235,19 @@ absl::Status CallRunner::Execute(Call& call, absl::Span<const Update> updates,
   }
   const KernelBinding binding{inputs, outputs, bytes.workspace.address,
                               mode.stream};
-  if (call.cost < 0) {
-    RK_RETURN_IF_ERROR(Measure(call, binding));
-  } else {
-    RK_RETURN_IF_ERROR(Invoke(call, binding));
+  if (verifier_.has_value()) {
+    RK_RETURN_IF_ERROR(verifier_->Before(call, binding));
+  }
+  RK_RETURN_IF_ERROR(RunKernel(call, binding));
+  if (verifier_.has_value()) {
+    RK_RETURN_IF_ERROR(verifier_->After(call, binding));
   }
   Count(call, mode);
   return absl::OkStatus();
+}
+
+absl::Status CallRunner::RunKernel(Call& call, const KernelBinding& binding) {
+  return call.cost < 0 ? Measure(call, binding) : Invoke(call, binding);
 }
 
 absl::Status CallRunner::Measure(Call& call, const KernelBinding& binding) {

@@ -3,6 +3,7 @@
 #pragma once
 
 #include <cstddef>
+#include <optional>
 
 #include "absl/container/inlined_vector.h"
 #include "absl/status/status.h"
@@ -11,6 +12,7 @@
 #include "rekindle/device/device.h"
 #include "rekindle/engine/records.h"
 #include "rekindle/engine/residency.h"
+#include "rekindle/engine/verifier.h"
 
 namespace rekindle {
 
@@ -27,8 +29,11 @@ struct Update {
 // Thread-compatible.
 class CallRunner {
  public:
-  CallRunner(Device& device, Residency& residency)
-      : device_(device), residency_(residency) {}
+  // `verify`: see Verifier.
+  CallRunner(Device& device, Residency& residency, bool verify)
+      : device_(device), residency_(residency) {
+    if (verify && device.holds_bytes()) verifier_.emplace(device);
+  }
 
   // Runs a call for the first time. Its outputs and the `to` of `updates`
   // become resident; each `from` loses one reference. An updated storage gives
@@ -79,6 +84,7 @@ class CallRunner {
   absl::Status Execute(Call& call, absl::Span<const Update> updates, Mode mode,
                        const Bytes& bytes);
   // Invokes the executor and takes its time as the cost of the call.
+  absl::Status RunKernel(Call& call, const KernelBinding& binding);
   static absl::Status Measure(Call& call, const KernelBinding& binding);
   void Count(const Call& call, Mode mode);
   void Commit(Call& call, absl::Span<const Update> updates, Mode mode,
@@ -88,6 +94,7 @@ class CallRunner {
 
   Device& device_;
   Residency& residency_;
+  std::optional<Verifier> verifier_;
 };
 
 }  // namespace rekindle

@@ -9,8 +9,9 @@
 namespace rekindle {
 
 Engine::Engine(Device& device, Allocator& allocator,
-               std::unique_ptr<Policy> policy)
-    : impl_(std::make_unique<Impl>(device, allocator, std::move(policy))) {}
+               std::unique_ptr<Policy> policy, const EngineOptions& options)
+    : impl_(std::make_unique<Impl>(device, allocator, std::move(policy),
+                                   options)) {}
 
 Engine::~Engine() = default;
 

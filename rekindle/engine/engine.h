@@ -58,6 +58,16 @@ struct StorageInfo {
   DeviceAddress address = 0;  // while it is resident and nothing runs
 };
 
+struct EngineOptions {
+  // Hashes all values before and after each kernel, to find calls that do not
+  // do what they declare: FailedPrecondition that names the call. Slow.
+  bool verify = false;
+  // When more calls than this are remembered, the values with the longest
+  // history are made constants, as far as the budget allows, until half of it
+  // is left. 0: no limit. For programs that carry values on without DetachAll.
+  int64_t max_lineage_calls = 0;
+};
+
 // Thread-compatible. Every operation either succeeds or leaves all values as
 // they were (bytes that can be recomputed may have been given up).
 //
@@ -71,7 +81,8 @@ struct StorageInfo {
 class Engine {
  public:
   // `device` and `allocator` outlive the engine.
-  Engine(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy);
+  Engine(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy,
+         const EngineOptions& options = {});
   ~Engine();
   Engine(const Engine&) = delete;
   Engine& operator=(const Engine&) = delete;

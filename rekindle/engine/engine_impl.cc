@@ -26,12 +26,13 @@ StorageList Distinct(absl::Span<Storage* const> storages) {
 }  // namespace
 
 Engine::Impl::Impl(Device& device, Allocator& allocator,
-                   std::unique_ptr<Policy> policy)
-    : device_(device),
+                   std::unique_ptr<Policy> policy, const EngineOptions& options)
+    : options_(options),
+      device_(device),
       allocator_(allocator),
       clock_(device),
       residency_(allocator, graph_, clock_, std::move(policy)),
-      runner_(device, residency_),
+      runner_(device, residency_, options.verify),
       rematerializer_(graph_, residency_, runner_) {}
 
 Storage& Engine::Impl::Get(StorageId id) const {
@@ -130,13 +131,22 @@ absl::Status Engine::Impl::Detach(StorageId id) {
 }
 
 absl::Status Engine::Impl::DetachAll() {
-  std::vector<StorageId> referenced;
-  for (const Storage* storage : graph_.Storages()) {
-    if (storage->references > 0 && !storage->constant()) {
-      referenced.push_back(storage->id);
-    }
+  for (StorageId id : graph_.ReferencedWithLineage()) {
+    RK_RETURN_IF_ERROR(Detach(id));
   }
-  for (StorageId id : referenced) RK_RETURN_IF_ERROR(Detach(id));
+  return absl::OkStatus();
+}
+
+// Oldest first: what was carried here from earlier is older than what was
+// computed from it, and holds all the history behind it.
+absl::Status Engine::Impl::CutLineage() {
+  const auto most = static_cast<size_t>(options_.max_lineage_calls);
+  if (most == 0 || graph_.call_count() <= most) return absl::OkStatus();
+  for (StorageId id : graph_.ReferencedWithLineage()) {
+    if (graph_.call_count() <= most / 2) break;
+    const absl::StatusOr<bool> fits = MakeConstant(Get(id));
+    if (!fits.ok()) return fits.status();
+  }
   return absl::OkStatus();
 }
 
@@ -242,6 +252,7 @@ StorageList Engine::Impl::Dependents(const CallSpec& spec,
 absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   RK_RETURN_IF_ERROR(Validate(spec));
+  RK_RETURN_IF_ERROR(CutLineage());
   const StorageList inputs = Inputs(spec);
   Attempt attempt;
   const StorageList dependents = Dependents(spec, inputs);

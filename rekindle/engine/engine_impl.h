@@ -19,7 +19,8 @@ namespace rekindle {
 // Contracts as in engine.h.
 class Engine::Impl {
  public:
-  Impl(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy);
+  Impl(Device& device, Allocator& allocator, std::unique_ptr<Policy> policy,
+       const EngineOptions& options);
 
   absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
   StorageId AdoptConstant(Holding holding, Kind kind, Label label);
@@ -87,6 +88,10 @@ class Engine::Impl {
   Request RequestOf(const CallSpec& spec,
                     absl::Span<Storage* const> inputs) const;
 
+  // Keeps EngineOptions::max_lineage_calls.
+  absl::Status CutLineage();
+
+  const EngineOptions options_;
   Device& device_;
   Allocator& allocator_;
   LineageGraph graph_;

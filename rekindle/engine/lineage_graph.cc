@@ -248,6 +248,15 @@ std::vector<Storage*> LineageGraph::Storages() const {
   return storages;
 }
 
+std::vector<StorageId> LineageGraph::ReferencedWithLineage() const {
+  std::vector<StorageId> ids;
+  for (const auto& [id, storage] : storages_) {
+    if (storage->references > 0 && !storage->constant()) ids.push_back(id);
+  }
+  std::sort(ids.begin(), ids.end());
+  return ids;
+}
+
 void LineageGraph::VisitParents(const Node& node,
                                 absl::FunctionRef<void(Node&)> visit) const {
   const Storage& storage = static_cast<const Storage&>(node);

@@ -76,6 +76,7 @@ class LineageGraph : public Lineage {
 
   // Oldest first.
   std::vector<Storage*> Storages() const;
+  std::vector<StorageId> ReferencedWithLineage() const;
   size_t storage_count() const { return storages_.size(); }
   size_t call_count() const { return calls_.size(); }
 

@@ -6,6 +6,8 @@
 #include <cstdint>
 #include <functional>
 #include <limits>
+#include <memory>
+#include <vector>
 
 #include "absl/container/inlined_vector.h"
 #include "rekindle/allocator/allocator.h"
@@ -119,6 +121,8 @@ struct Call {
   size_t workspace_bytes = 0;
   double cost = 0;
   Executor execute;
+  // Of the first run's outputs, if a Verifier looked at them.
+  std::unique_ptr<std::vector<uint64_t>> output_hashes;
   int64_t mark = 0;
 
   size_t declared_outputs() const { return outputs.size() - mutates.size(); }

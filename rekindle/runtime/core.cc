@@ -59,6 +59,9 @@ absl::StatusOr<std::shared_ptr<Core>> Core::Create(RuntimeOptions options) {
   if (options.pin_wait < std::chrono::milliseconds(0)) {
     return absl::InvalidArgumentError("pin_wait must not be negative");
   }
+  if (options.max_lineage_calls < 0) {
+    return absl::InvalidArgumentError("max_lineage_calls must not be negative");
+  }
   if (options.log_level < 0 || options.log_level > 2) {
     return absl::InvalidArgumentError(
         absl::StrCat("log_level ", options.log_level, " is not 0, 1 or 2"));
@@ -102,7 +105,9 @@ Core::Core(RuntimeOptions options, std::shared_ptr<Device> device,
       allocator_(std::move(allocator)),
       history_(history),
       engine_(std::make_unique<RecordingEngine>(
-          std::make_unique<Engine>(*device_, *allocator_, std::move(policy)),
+          std::make_unique<Engine>(
+              *device_, *allocator_, std::move(policy),
+              EngineOptions{options_.verify, options_.max_lineage_calls}),
           options_.record_steps)) {}
 
 Core::~Core() {
@@ -135,10 +140,17 @@ absl::Status Core::SetBudget(size_t bytes) {
   if (bytes == 0) {
     return absl::InvalidArgumentError("a budget must be above zero");
   }
+  const size_t budget = LimitToDevice(bytes, *device_, log_);
   Section section(*this);
-  const absl::Status status =
-      engine_->engine().SetBudget(LimitToDevice(bytes, *device_, log_));
+  const absl::Status status = engine_->engine().SetBudget(budget);
   gate_.NotifyAll();
+  const size_t held = allocator_->stats().live_physical_bytes;
+  if (status.ok() && held > budget) {
+    log_.Warning(absl::StrCat("the budget of ", FormatBytes(budget),
+                              " is below what is pinned or constant, ",
+                              FormatBytes(held),
+                              ": it is reached when enough of that has gone"));
+  }
   return status;
 }
 

@@ -54,6 +54,15 @@ absl::Status SetPolicy(const std::string& value, RuntimeOptions& options) {
   return absl::OkStatus();
 }
 
+absl::Status SetVerify(const std::string& value, RuntimeOptions& options) {
+  if (value != "0" && value != "1") {
+    return Bad("REKINDLE_VERIFY", value,
+               "0 (off) and 1 (check what every kernel does; slow)");
+  }
+  options.verify = value == "1";
+  return absl::OkStatus();
+}
+
 absl::Status SetStats(const std::string& value, RuntimeOptions& options) {
   if (value != "0" && value != "1") {
     return Bad("REKINDLE_STATS", value,
@@ -81,8 +90,8 @@ struct Variable {
 
 constexpr Variable kVariables[] = {
     {"REKINDLE_BUDGET", SetBudget}, {"REKINDLE_DEVICE", SetDevice},
-    {"REKINDLE_POLICY", SetPolicy}, {"REKINDLE_STATS", SetStats},
-    {"REKINDLE_LOG", SetLog},
+    {"REKINDLE_POLICY", SetPolicy}, {"REKINDLE_VERIFY", SetVerify},
+    {"REKINDLE_STATS", SetStats},   {"REKINDLE_LOG", SetLog},
 };
 
 // What only scripts of this project read.

@@ -60,6 +60,7 @@ struct RuntimeOptions {
   //   REKINDLE_BUDGET   as Budget::Parse reads it
   //   REKINDLE_DEVICE   auto, host, counting, cuda:0
   //   REKINDLE_POLICY   as policies.Make reads it
+  //   REKINDLE_VERIFY   0 or 1
   //   REKINDLE_STATS    0 or 1
   //   REKINDLE_LOG      quiet or 0, warn or 1, info or 2
   // Warns on stderr of other variables whose names begin with REKINDLE_.
@@ -87,6 +88,13 @@ struct RuntimeOptions {
   size_t chunk_bytes = 0;
   // How long a call waits for memory that other threads' guards pin.
   std::chrono::milliseconds pin_wait{10000};
+  // Looks at every value before and after each kernel and fails calls that do
+  // not do what they declare, by name. Slow; for finding faults.
+  bool verify = false;
+  // A program that never calls BeginStep remembers so many calls at most: then
+  // the values with the longest history become constants, as far as the budget
+  // allows. 0: no limit.
+  int64_t max_lineage_calls = 1 << 16;
   // Writes each step down, for MinimumBudget and for what an error can name.
   bool record_steps = true;
   // Prints statistics to stderr when the runtime ends.

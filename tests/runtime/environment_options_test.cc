@@ -69,8 +69,9 @@ INSTANTIATE_TEST_SUITE_P(
         Good{"REKINDLE_DEVICE", "auto"}, Good{"REKINDLE_DEVICE", "counting"},
         Good{"REKINDLE_DEVICE", "cuda:0"}, Good{"REKINDLE_DEVICE", "cuda:12"},
         Good{"REKINDLE_POLICY", "dtr_local"}, Good{"REKINDLE_STATS", "0"},
-        Good{"REKINDLE_LOG", "quiet"}, Good{"REKINDLE_LOG", "warn"},
-        Good{"REKINDLE_LOG", "0"}, Good{"REKINDLE_LOG", "2"}));
+        Good{"REKINDLE_VERIFY", "1"}, Good{"REKINDLE_LOG", "quiet"},
+        Good{"REKINDLE_LOG", "warn"}, Good{"REKINDLE_LOG", "0"},
+        Good{"REKINDLE_LOG", "2"}));
 
 struct Bad {
   const char* variable;
@@ -92,31 +93,31 @@ TEST_P(BadValueTest, IsRefusedNamingVariableValueAndWhatIsAccepted) {
 
 INSTANTIATE_TEST_SUITE_P(
     All, BadValueTest,
-    ::testing::Values(Bad{"REKINDLE_BUDGET", "", "unlimited"},
-                      Bad{"REKINDLE_BUDGET", "12", "8GiB"},
-                      Bad{"REKINDLE_BUDGET", "-3GiB", "8GiB"},
-                      Bad{"REKINDLE_BUDGET", "8GiBB", "8GiB"},
-                      Bad{"REKINDLE_BUDGET", "0", "8GiB"},
-                      Bad{"REKINDLE_BUDGET", "120%", "100%"},
-                      Bad{"REKINDLE_BUDGET", "nan%", "60%"},
-                      Bad{"REKINDLE_DEVICE", "", "host"},
-                      Bad{"REKINDLE_DEVICE", "gpu", "cuda:0"},
-                      Bad{"REKINDLE_DEVICE", "cuda:", "cuda:0"},
-                      Bad{"REKINDLE_DEVICE", "cuda:x", "cuda:0"},
-                      Bad{"REKINDLE_DEVICE", "cuda:-1", "cuda:0"},
-                      Bad{"REKINDLE_POLICY", "", "dtr_eq"},
-                      Bad{"REKINDLE_POLICY", "best", "lru"},
-                      Bad{"REKINDLE_POLICY", "lru:release=never", "lazy"},
-                      Bad{"REKINDLE_STATS", "yes", "1"},
-                      Bad{"REKINDLE_STATS", "", "1"},
-                      Bad{"REKINDLE_LOG", "debug", "info"},
-                      Bad{"REKINDLE_LOG", "3", "info"},
-                      Bad{"REKINDLE_LOG", "", "quiet"}));
+    ::testing::Values(
+        Bad{"REKINDLE_BUDGET", "", "unlimited"},
+        Bad{"REKINDLE_BUDGET", "12", "8GiB"},
+        Bad{"REKINDLE_BUDGET", "-3GiB", "8GiB"},
+        Bad{"REKINDLE_BUDGET", "8GiBB", "8GiB"},
+        Bad{"REKINDLE_BUDGET", "0", "8GiB"},
+        Bad{"REKINDLE_BUDGET", "120%", "100%"},
+        Bad{"REKINDLE_BUDGET", "nan%", "60%"},
+        Bad{"REKINDLE_DEVICE", "", "host"},
+        Bad{"REKINDLE_DEVICE", "gpu", "cuda:0"},
+        Bad{"REKINDLE_DEVICE", "cuda:", "cuda:0"},
+        Bad{"REKINDLE_DEVICE", "cuda:x", "cuda:0"},
+        Bad{"REKINDLE_DEVICE", "cuda:-1", "cuda:0"},
+        Bad{"REKINDLE_POLICY", "", "dtr_eq"},
+        Bad{"REKINDLE_POLICY", "best", "lru"},
+        Bad{"REKINDLE_POLICY", "lru:release=never", "lazy"},
+        Bad{"REKINDLE_VERIFY", "on", "1"}, Bad{"REKINDLE_STATS", "yes", "1"},
+        Bad{"REKINDLE_STATS", "", "1"}, Bad{"REKINDLE_LOG", "debug", "info"},
+        Bad{"REKINDLE_LOG", "3", "info"}, Bad{"REKINDLE_LOG", "", "quiet"}));
 
 TEST(UnknownVariableTest, KnownNamesGiveNoWarning) {
   EXPECT_THAT(internal::UnknownVariableWarnings(
                   {"REKINDLE_BUDGET", "REKINDLE_DEVICE", "REKINDLE_POLICY",
-                   "REKINDLE_STATS", "REKINDLE_LOG", "REKINDLE_SETUP"}),
+                   "REKINDLE_STATS", "REKINDLE_LOG", "REKINDLE_VERIFY",
+                   "REKINDLE_SETUP"}),
               IsEmpty());
 }
 
