@@ -7,6 +7,7 @@
 #include "absl/strings/str_cat.h"
 #include "rekindle/base/check.h"
 #include "rekindle/base/status_macros.h"
+#include "rekindle/engine/validate.h"
 
 namespace rekindle {
 namespace {
@@ -197,37 +198,6 @@ absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
   return Writable{result.updated.front(), address};
 }
 
-absl::Status Engine::Impl::Validate(const CallSpec& spec) const {
-  const auto error = [&spec](absl::string_view what, int64_t value) {
-    return absl::InvalidArgumentError(
-        absl::StrCat(ToString(spec.label), ": ", what, " ", value));
-  };
-  for (StorageId id : spec.inputs) {
-    if (graph_.Find(id) == nullptr) return error("unknown input", id.value());
-  }
-  absl::InlinedVector<StorageId, 4> changed;
-  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
-    for (int index : *indices) {
-      if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
-        return error("mutates or has an effect on input", index);
-      }
-      const StorageId id = spec.inputs[static_cast<size_t>(index)];
-      if (std::find(changed.begin(), changed.end(), id) != changed.end()) {
-        return error("changes the same storage twice, as input", index);
-      }
-      changed.push_back(id);
-      if (Get(id).references == 0) return error("no reference to input", index);
-    }
-  }
-  for (int index : spec.effects) {
-    const StorageId id = spec.inputs[static_cast<size_t>(index)];
-    if (std::count(spec.inputs.begin(), spec.inputs.end(), id) > 1) {
-      return error("also reads what it has an effect on, input", index);
-    }
-  }
-  return absl::OkStatus();
-}
-
 StorageList Engine::Impl::Inputs(const CallSpec& spec) const {
   StorageList inputs;
   for (StorageId id : spec.inputs) inputs.push_back(&Get(id));
@@ -251,7 +221,7 @@ StorageList Engine::Impl::Dependents(const CallSpec& spec,
 
 absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
-  RK_RETURN_IF_ERROR(Validate(spec));
+  RK_RETURN_IF_ERROR(Validate(spec, graph_));
   RK_RETURN_IF_ERROR(CutLineage());
   const StorageList inputs = Inputs(spec);
   Attempt attempt;

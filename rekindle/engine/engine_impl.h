@@ -48,7 +48,6 @@ class Engine::Impl {
  private:
   // Gives up what can be given up while more physical memory is in use.
   void EvictDownTo(size_t bytes);
-  absl::Status Validate(const CallSpec& spec) const;
   StorageList Inputs(const CallSpec& spec) const;
   // Referenced or pinned storages that would need the old value of a constant
   // that the call changes.
