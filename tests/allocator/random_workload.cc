@@ -130,8 +130,11 @@ void RandomWorkload::ExpectFree(Block block) {
 }
 
 void RandomWorkload::FreeOne() {
-  if (live_.empty()) return;
-  std::swap(live_[Draw(live_.size())], live_.back());
+  if (!live_.empty()) Free(Draw(live_.size()));
+}
+
+void RandomWorkload::Free(size_t index) {
+  std::swap(live_[index], live_.back());
   const auto [block, content] = live_.back();
   live_.pop_back();
   if (device_.holds_bytes()) {
@@ -164,16 +167,17 @@ absl::Status RandomWorkload::ChangeBudget() {
   return allocator_.SetBudget(largest_budget_ * (1 + Draw(8)) / 8);
 }
 
-// Three of four blocks may move. Those that do lie where none lay.
+// All blocks may move, or three of four. Those that do lie where none lay.
 class RandomWorkload::Mover : public BlockMover {
  public:
-  explicit Mover(RandomWorkload& workload) : workload_(workload) {
+  explicit Mover(RandomWorkload& workload)
+      : workload_(workload), some_stay_(workload.Draw(2) == 0) {
     for (LiveBlock& live : workload.live_) at_[live.block.address] = &live;
   }
 
   bool CanMove(const Block& block) override {
     EXPECT_TRUE(at_.count(block.address) > 0);
-    return block.address / 256 % 4 != 0;
+    return !some_stay_ || block.address / 256 % 4 != 0;
   }
   void Moved(const Block& from, const Block& to) override {
     LiveBlock* const live = at_.at(from.address);
@@ -188,10 +192,24 @@ class RandomWorkload::Mover : public BlockMover {
 
  private:
   RandomWorkload& workload_;
+  const bool some_stay_;
   std::map<DeviceAddress, LiveBlock*> at_;
 };
 
+// Many blocks of one small size, of which one in four stays, as a step leaves
+// them.
+absl::Status RandomWorkload::LeaveSparsePages() {
+  const size_t bytes = 1 + Draw(1024);
+  for (size_t i = Draw(200); i > 0; --i) RK_RETURN_IF_ERROR(Allocate(bytes));
+  for (size_t i = live_.size(); i-- > 0;) {
+    if (i >= live_.size() || !live_[i].block.movable || Draw(4) == 0) continue;
+    Free(i);
+  }
+  return absl::OkStatus();
+}
+
 absl::Status RandomWorkload::Compact() {
+  if (Draw(2) == 0) RK_RETURN_IF_ERROR(LeaveSparsePages());
   const AllocatorStats before = allocator_.stats();
   Mover mover(*this);
   const absl::StatusOr<size_t> gained =

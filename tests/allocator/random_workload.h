@@ -58,6 +58,8 @@ class RandomWorkload {
   };
 
   absl::Status Step();
+  void Free(size_t index);
+  absl::Status LeaveSparsePages();
   absl::Status Allocate(size_t bytes);
   absl::Status ChangeBudget();
   absl::Status Compact();
