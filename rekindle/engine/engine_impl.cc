@@ -227,6 +227,9 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   Attempt attempt;
   const StorageList dependents = Dependents(spec, inputs);
   if (!dependents.empty()) {
+    residency_.stats().rescues +=
+        std::count_if(dependents.begin(), dependents.end(),
+                      [](const Storage* storage) { return storage->evicted; });
     RK_ASSIGN_OR_RETURN(attempt, RunDetaching(spec, inputs, dependents));
   }
   if (!attempt.fits) {

@@ -124,6 +124,7 @@ struct Call {
   // Of the first run's outputs, if a Verifier looked at them.
   std::unique_ptr<std::vector<uint64_t>> output_hashes;
   int64_t mark = 0;
+  int64_t depth = 0;  // in the latest plan: calls of the longest chain up to it
 
   size_t declared_outputs() const { return outputs.size() - mutates.size(); }
 };

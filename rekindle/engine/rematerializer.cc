@@ -55,7 +55,9 @@ absl::StatusOr<bool> Rematerializer::RunPlan(absl::Span<Storage* const> targets,
                                              Stream stream) {
   bool reached = true;
   if (!AllResident(targets)) {
-    Plan plan(residency_, graph_.CallsBehind(targets, IsEvicted), targets);
+    std::vector<Call*> calls = graph_.CallsBehind(targets, IsEvicted);
+    NoteDepth(calls);
+    Plan plan(residency_, std::move(calls), targets);
     while (reached && !plan.done()) {
       Call& call = plan.next();
       if (!AllResident(Parents(call))) {
@@ -76,6 +78,18 @@ absl::StatusOr<bool> Rematerializer::RunPlan(absl::Span<Storage* const> targets,
   }
   residency_.Settle();
   return reached;
+}
+
+void Rematerializer::NoteDepth(absl::Span<Call* const> calls) {
+  int64_t& most = residency_.stats().max_depth;
+  for (Call* call : calls) {
+    call->depth = 1;
+    for (const Call::Parent& parent : call->parents) {
+      if (!parent.storage->evicted) continue;
+      call->depth = std::max(call->depth, parent.storage->producer->depth + 1);
+    }
+    most = std::max(most, call->depth);
+  }
 }
 
 absl::StatusOr<bool> Rematerializer::RunOne(Call& call, Stream stream) {

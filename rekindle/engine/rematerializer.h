@@ -49,6 +49,8 @@ class Rematerializer {
                                      Stream stream);
   absl::StatusOr<bool> RunFrames(std::vector<Frame>& frames, const Needs& needs,
                                  int64_t runs, Stream stream);
+  // `calls`: all that is to run, in order.
+  void NoteDepth(absl::Span<Call* const> calls);
   absl::StatusOr<bool> RunOne(Call& call, Stream stream);
 
   Needs AllNeeds(absl::Span<Storage* const> targets);

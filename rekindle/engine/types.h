@@ -99,7 +99,13 @@ struct EngineStats {
   int64_t moves = 0;           // storages that moved then
   int64_t calls = 0;           // first runs
   int64_t recomputations = 0;  // further runs
-  double call_cost = 0;        // cost of first runs
+  // The longest chain of calls, each reading what the one before made, that one
+  // request had to run again.
+  int64_t max_depth = 0;
+  // Evicted values for which an update had to see to it that they can still be
+  // computed.
+  int64_t rescues = 0;
+  double call_cost = 0;  // cost of first runs
   double recompute_cost = 0;
   int64_t storages = 0;  // records now alive
   int64_t lineage_calls = 0;

@@ -63,12 +63,31 @@ Executor Kernel(const Behaviour& behaviour) {
   };
 }
 
+// How many programs did what.
 struct Totals {
   int programs = 0;
   int recomputed = 0;
-  int exhausted = 0;
-  int moved = 0;  // programs in which small storages moved
-  int64_t moves = 0;
+  int deep = 0;           // chains of three calls and more
+  int rescued = 0;        // updated something with evicted readers
+  int moved = 0;          // small storages
+  int64_t exhausted = 0;  // calls that did not fit at first
+
+  void Add(const EngineStats& stats, int did_not_fit) {
+    ++programs;
+    recomputed += stats.recomputations > 0 ? 1 : 0;
+    deep += stats.max_depth >= 3 ? 1 : 0;
+    rescued += stats.rescues > 0 ? 1 : 0;
+    moved += stats.moves > 0 ? 1 : 0;
+    exhausted += did_not_fit;
+  }
+  void Print() const {
+    std::printf(
+        "%d programs: %d recomputed, %d at depth 3 or more, %d updated "
+        "something with evicted readers, %d moved small values; %lld calls did "
+        "not fit at first\n",
+        programs, recomputed, deep, rescued, moved,
+        static_cast<long long>(exhausted));
+  }
 };
 
 class RandomProgram {
@@ -325,24 +344,19 @@ class RandomProgramTest : public EngineTest,
 
 TEST_P(RandomProgramTest, HasTheBitsOfTheModelUnderAnyBudget) {
   Totals totals;
-  for (uint32_t seed = 1; seed <= 500 && !HasFailure(); ++seed) {
+  for (uint32_t seed = 1; seed <= REKINDLE_RANDOM_PROGRAMS && !HasFailure();
+       ++seed) {
     const size_t budget = kGranularity * (6 + seed % 40);
     Open(budget, GetParam(), seed % 2 == 0 ? 1024 : 0);
     RandomProgram program(*device_, *allocator_, *engine_, seed, budget);
     program.Run(60);
-    ++totals.programs;
-    totals.recomputed += engine_->stats().recomputations > 0 ? 1 : 0;
-    totals.exhausted += program.exhausted();
-    totals.moved += engine_->stats().moves > 0 ? 1 : 0;
-    totals.moves += engine_->stats().moves;
+    totals.Add(engine_->stats(), program.exhausted());
     if (HasFailure()) std::printf("seed %u\n", seed);
   }
-  std::printf(
-      "%d programs, %d recomputed, %d calls did not fit at first, %lld moves "
-      "in %d programs\n",
-      totals.programs, totals.recomputed, totals.exhausted,
-      static_cast<long long>(totals.moves), totals.moved);
+  totals.Print();
   EXPECT_GE(totals.recomputed * 2, totals.programs);
+  EXPECT_GE(totals.deep * 10, totals.programs);
+  EXPECT_GE(totals.rescued * 5, totals.programs);
   EXPECT_GT(totals.moved, 0);
 }
 
