@@ -83,6 +83,8 @@ absl::Status Tensor::Detach(Site site) {
 
 bool Tensor::Evict() { return status_.ok() && core_->Evict(*this); }
 
+const Device& Tensor::device() const { return core_->device(); }
+
 bool Tensor::resident() const {
   return status_.ok() && core_->IsResident(*this);
 }

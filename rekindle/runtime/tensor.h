@@ -140,6 +140,9 @@ class Tensor {
   bool Evict();
   bool resident() const;
 
+  // Where it lives. REQUIRES: status() is OK.
+  const Device& device() const;
+
  private:
   friend class Runtime;
   friend class internal::Core;
