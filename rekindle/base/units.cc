@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_format.h"
@@ -24,7 +25,7 @@ constexpr Unit kUnits[] = {
 
 absl::Status BadSize(absl::string_view text) {
   return absl::InvalidArgumentError(absl::StrCat(
-      "\"", text,
+      "\"", absl::CHexEscape(text),
       "\" is not a size: a number with a unit is accepted, such "
       "as 8GiB, 512MiB or 8GB (units B, KiB, MiB, GiB, TiB, KB, MB, GB, TB)"));
 }

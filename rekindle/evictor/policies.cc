@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rekindle/base/check.h"
@@ -45,7 +46,7 @@ bool IsName(const std::string& name) {
 
 absl::Status Refuse(absl::string_view text, absl::string_view why) {
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text, "\" is not a policy: ", why));
+      absl::StrCat("\"", absl::CHexEscape(text), "\" is not a policy: ", why));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 #include <cmath>
 
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/numbers.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
@@ -14,7 +15,7 @@ namespace {
 
 absl::Status NotABudget(absl::string_view text) {
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", text,
+      absl::StrCat("\"", absl::CHexEscape(text),
                    "\" is not a budget: accepted are a size with a unit above "
                    "zero (8GiB, 512MiB, 8GB), a share of the device's memory "
                    "above 0% and up to 100% (60%), auto and unlimited"));

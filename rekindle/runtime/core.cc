@@ -234,6 +234,13 @@ void Core::CheckInvariants() {
   allocator_->CheckInvariants();
 }
 
+absl::Status Core::CheckHoldsBytes() const {
+  if (device_->holds_bytes()) return absl::OkStatus();
+  return absl::FailedPreconditionError(
+      absl::StrCat("the device \"", device_->name(),
+                   "\" only counts: there are no bytes to read or to write"));
+}
+
 absl::Status Core::RefuseInKernel() const {
   if (!gate_.InsideThisThread()) return absl::OkStatus();
   return absl::FailedPreconditionError(

@@ -86,6 +86,8 @@ class Core : public std::enable_shared_from_this<Core> {
   Tensor Failed(const Spec& spec, absl::Status status);
 
   Device& device() const { return *device_; }
+  // FailedPrecondition for a device without bytes to look at.
+  absl::Status CheckHoldsBytes() const;
   ScopeNames& scopes() { return scopes_; }
   bool prints_stats() const { return options_.print_stats; }
 

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "absl/algorithm/container.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
 #include "rekindle/base/environment.h"
@@ -21,8 +22,8 @@ constexpr absl::string_view kPrefix = "REKINDLE_";
 
 absl::Status Bad(const char* variable, absl::string_view value,
                  absl::string_view accepted) {
-  return absl::InvalidArgumentError(
-      absl::StrCat(variable, "=\"", value, "\": accepted are ", accepted));
+  return absl::InvalidArgumentError(absl::StrCat(
+      variable, "=\"", absl::CHexEscape(value), "\": accepted are ", accepted));
 }
 
 absl::Status SetBudget(const std::string& value, RuntimeOptions& options) {

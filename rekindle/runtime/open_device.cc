@@ -3,6 +3,7 @@
 
 #include "absl/algorithm/container.h"
 #include "absl/strings/ascii.h"
+#include "absl/strings/escaping.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/strip.h"
 #include "rekindle/base/status_macros.h"
@@ -37,7 +38,7 @@ absl::StatusOr<std::shared_ptr<Device>> OpenDevice(const std::string& name) {
                      "RuntimeOptions::custom_device to OpenCudaDevice(0)"));
   }
   return absl::InvalidArgumentError(
-      absl::StrCat("\"", name,
+      absl::StrCat("\"", absl::CHexEscape(name),
                    "\" is not a device: accepted are auto, host, counting and "
                    "cuda:0"));
 }

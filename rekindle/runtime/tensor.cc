@@ -29,11 +29,18 @@ absl::Status Tensor::status() const { return status_; }
 
 absl::StatusOr<ReadGuard> Tensor::Read(Stream stream, Site site) const {
   RK_RETURN_IF_ERROR(status_);
+  RK_RETURN_IF_ERROR(core_->CheckHoldsBytes());
   return core_->Read(*this, stream, site);
+}
+
+absl::StatusOr<ReadGuard> Tensor::Keep(Site site) const {
+  RK_RETURN_IF_ERROR(status_);
+  return core_->Read(*this, Stream{}, site);
 }
 
 absl::StatusOr<WriteGuard> Tensor::Write(Stream stream, Site site) {
   RK_RETURN_IF_ERROR(status_);
+  RK_RETURN_IF_ERROR(core_->CheckHoldsBytes());
   return core_->Write(*this, stream, site);
 }
 

@@ -87,7 +87,8 @@ class Tensor {
 
   // Makes the value resident, recomputing it if need be, and pins it. Work of
   // `stream` submitted later sees it. Errors: the tensor's own;
-  // ResourceExhausted if the budget cannot hold what is needed; a kernel's.
+  // ResourceExhausted if the budget cannot hold what is needed; a kernel's;
+  // FailedPrecondition on a device that only counts, which has nothing to read.
   absl::StatusOr<ReadGuard> Read(Stream stream = {},
                                  Site site = Site::Current()) const;
 
@@ -130,10 +131,9 @@ class Tensor {
   // on, never given up. Errors: as Read.
   absl::Status Detach(Site site = Site::Current());
 
-  // Makes the value resident and keeps it so while the guard lives.
-  absl::StatusOr<ReadGuard> Keep(Site site = Site::Current()) const {
-    return Read({}, site);
-  }
+  // Makes the value resident and keeps it so while the guard lives; on a
+  // device that only counts too.
+  absl::StatusOr<ReadGuard> Keep(Site site = Site::Current()) const;
 
   // For tests and tools: gives the bytes up now if they can be recomputed.
   // False if they cannot, are pinned, or are not on the device.

@@ -21,6 +21,8 @@ namespace {
 constexpr unsigned kPiece = 1 << 18;  // bytes read or unpacked at once
 // Unpacked. A trace of 10^7 rows is a third of it.
 constexpr size_t kMostText = size_t{1} << 30;
+// Of one line: what has none so long is no text.
+constexpr size_t kMostLine = size_t{1} << 20;
 
 constexpr absl::string_view kGzip = "\x1f\x8b";
 
@@ -114,6 +116,7 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
   std::optional<Unpacker> unpacker;
   std::vector<char> piece(kPiece);
   size_t count = kPiece;
+  size_t line = 0;  // where the last one begins
   for (bool first = true; count == kPiece; first = false) {
     count = std::fread(piece.data(), 1, kPiece, file);
     if (std::ferror(file) != 0) return Broken(path, text, SystemError());
@@ -126,6 +129,11 @@ absl::StatusOr<std::string> ReadTextFile(const std::string& path) {
       text.append(bytes.data(), bytes.size());
     }
     if (text.size() > kMostText) return Broken(path, text, "too much text");
+    const size_t newline = text.rfind('\n');
+    line = newline == std::string::npos ? 0 : newline + 1;
+    if (text.size() - line > kMostLine) {
+      return Broken(path, text, "a line of more than 1 MiB: this is no text");
+    }
   }
   if (unpacker.has_value() && !unpacker->complete()) {
     return Broken(path, text, "the compressed data ends here, cut short");

@@ -145,7 +145,7 @@ class KineticIndexTest : public ::testing::TestWithParam<const char*> {
 };
 
 TEST_P(KineticIndexTest, ChoosesTheVictimOfTheScan) {
-  for (int i = 0; i < 20000 && !HasFailure(); ++i) {
+  for (int i = 0; i < 5 * REKINDLE_RANDOM_PROGRAMS && !HasFailure(); ++i) {
     Step();
     if (i % 64 == 0) kinetic_.CheckInvariants();
   }

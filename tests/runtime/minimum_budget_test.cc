@@ -40,7 +40,7 @@ class MinimumBudgetTest : public RuntimeTest {
       gradient = Sum(gradient, chain[static_cast<size_t>(i)]);
     }
     const Tensor norm = gradient.Slice(0, 1);
-    const ReadGuard guard = norm.Read().value();
+    const ReadGuard guard = norm.Keep().value();
     Update(model.w, model.m, gradient);
     model.state = Add(chain[0], 0);
   }

@@ -218,5 +218,16 @@ TEST_F(RuntimeObjectTest, ScopesNest) {
   EXPECT_THAT(std::string(x.status().message()), HasSubstr("\"block3/w\""));
 }
 
+TEST(CountingRuntimeTest, ThereAreNoBytesToRead) {
+  RuntimeOptions options;
+  options.device = "counting";
+  const auto rt = Runtime::Create(options).value();
+  Tensor x = rt->Constant(F32({4}), nullptr);
+  EXPECT_THAT(x.Read(), HasCode(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(x.Write(), HasCode(absl::StatusCode::kFailedPrecondition));
+  EXPECT_THAT(x.Keep(), IsOk());
+  EXPECT_EQ(x.ToHost<float>().value(), std::vector<float>(4, 0.0f));
+}
+
 }  // namespace
 }  // namespace rekindle

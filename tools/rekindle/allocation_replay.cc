@@ -96,9 +96,9 @@ std::string Misfit(const AllocationTrace& trace, size_t operation, int pass,
       " do not fit: budget ", FormatBytes(stats.budget), ", live blocks ",
       FormatBytes(stats.requested_bytes), " on ",
       FormatBytes(stats.live_physical_bytes));
+  absl::StrAppend(&text, ", in chunks of ", FormatBytes(granularity));
   if (stats.budget < granularity) {
-    absl::StrAppend(&text, " (the budget is less than one chunk of ",
-                    FormatBytes(granularity), ")");
+    absl::StrAppend(&text, ", of which the budget holds none");
   }
   return text;
 }

@@ -149,12 +149,12 @@ std::string ToText(const Diagnosis& diagnosis) {
     absl::StrAppend(&text, ", policy ", diagnosis.policy, "\n");
   }
   for (const Complaint& note : diagnosis.notes) {
-    absl::StrAppend(&text, "note         ", note.what, "\n             ",
-                    note.remedy, "\n");
+    absl::StrAppend(&text, "note         ", OneLine(note.what),
+                    "\n             ", note.remedy, "\n");
   }
   for (const Complaint& error : diagnosis.errors) {
-    absl::StrAppend(&text, "ERROR        ", error.what, "\n             ",
-                    error.remedy, "\n");
+    absl::StrAppend(&text, "ERROR        ", OneLine(error.what),
+                    "\n             ", error.remedy, "\n");
   }
   return text;
 }

@@ -4,14 +4,17 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
+#include <algorithm>
 #include <cerrno>
 #include <cstring>
+#include <limits>
 #include <utility>
 
 #include "absl/memory/memory.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/string_view.h"
 #include "rekindle/base/status_macros.h"
+#include "rekindle/device/host/system_memory.h"
 
 #if __has_include(<sanitizer/asan_interface.h>)
 #include <sanitizer/asan_interface.h>
@@ -30,10 +33,6 @@ void* Pointer(DeviceAddress address) {
 }
 
 size_t PageSize() { return static_cast<size_t>(sysconf(_SC_PAGESIZE)); }
-
-size_t PhysicalMemory() {
-  return static_cast<size_t>(sysconf(_SC_PHYS_PAGES)) * PageSize();
-}
 
 absl::Status SystemError(absl::string_view verb, size_t bytes) {
   const int error = errno;
@@ -73,7 +72,12 @@ absl::StatusOr<std::unique_ptr<HostDevice>> HostDevice::Open(
                      PageSize()));
   }
   HostDeviceOptions rounded = options;
-  if (rounded.capacity == 0) rounded.capacity = PhysicalMemory();
+  size_t available = std::numeric_limits<size_t>::max();
+  if (rounded.capacity == 0) {
+    const SystemMemory memory = ReadSystemMemory();
+    rounded.capacity = memory.total;
+    available = memory.available;
+  }
   rounded.capacity = RoundDown(rounded.capacity, granularity);
   if (rounded.capacity == 0) {
     return absl::InvalidArgumentError(
@@ -81,7 +85,14 @@ absl::StatusOr<std::unique_ptr<HostDevice>> HostDevice::Open(
                      " is less than one chunk of ", granularity));
   }
   RK_ASSIGN_OR_RETURN(std::unique_ptr<ExtentFile> file, ExtentFile::Create());
-  return absl::WrapUnique(new HostDevice(rounded, std::move(file)));
+  return absl::WrapUnique(new HostDevice(rounded, available, std::move(file)));
+}
+
+MemoryInfo HostDevice::memory_info() const {
+  MemoryInfo info = SynchronousDevice::memory_info();
+  const size_t left = available_ - std::min(available_, info.created);
+  info.free = std::min(info.free, left);
+  return info;
 }
 
 HostDevice::~HostDevice() {

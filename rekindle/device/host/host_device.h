@@ -17,7 +17,8 @@ namespace rekindle {
 
 struct HostDeviceOptions {
   // The most bytes that chunks may take; rounded down to `granularity`.
-  // 0: all the physical memory of the machine.
+  // 0: all the memory of the machine, or of the container; what others have of
+  // it when the device is opened does not count as free.
   size_t capacity = 0;
 
   // A power of two and a multiple of the page size (4 KiB here). Large ones
@@ -53,6 +54,7 @@ class HostDevice : public SynchronousDevice {
 
   std::string name() const override { return "host"; }
   bool holds_bytes() const override { return true; }
+  MemoryInfo memory_info() const override;
   void MarkFree(DeviceAddress address, size_t bytes) override;
   void MarkUsed(DeviceAddress address, size_t bytes) override;
 
@@ -72,11 +74,14 @@ class HostDevice : public SynchronousDevice {
   void DoFill(DeviceAddress address, uint8_t value, size_t bytes) override;
 
  private:
-  HostDevice(const HostDeviceOptions& options, std::unique_ptr<ExtentFile> file)
+  HostDevice(const HostDeviceOptions& options, size_t available,
+             std::unique_ptr<ExtentFile> file)
       : SynchronousDevice(options.capacity, options.granularity),
+        available_(available),
         poison_(options.poison),
         file_(std::move(file)) {}
 
+  const size_t available_;  // when it was opened
   const bool poison_;
   const std::unique_ptr<ExtentFile> file_;
 };
