@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The program before: it allocates every tensor for itself and for good.
+// The program before: it allocates all that it needs at the start, activations
+// for every layer, gradients in buffers that the layers take in turn.
 // Prints the loss of each step with all its bits, and the bytes it took.
 #include <cstdio>
 #include <cstdlib>
@@ -40,10 +41,8 @@ struct Layer {
   float* b;
   float* dw;
   float* db;
-  float* z;   // what its Linear makes
-  float* h;   // what it hands on
-  float* dz;  // gradient of z
-  float* dx;  // gradient of what came in
+  float* z;  // what its Linear makes
+  float* h;  // what it hands on
 };
 
 Layer MakeLayer(int l) {
@@ -56,8 +55,6 @@ Layer MakeLayer(int l) {
   layer.z = Allocate<float>(kRows * out);
   const bool block = l > 0 && l < kLayers - 1;
   layer.h = block ? Allocate<float>(kRows * out) : layer.z;
-  if (l > 0) layer.dx = Allocate<float>(kRows * in);
-  if (block || l == kLayers - 1) layer.dz = Allocate<float>(kRows * out);
   return layer;
 }
 
@@ -67,6 +64,9 @@ struct Network {
   int* labels;
   float* losses;
   float* loss;
+  float* dlogits;
+  float* dz;     // gradient of one layer's z
+  float* dx[2];  // of what came into a layer: odd and even ones
 };
 
 void Forward(Network& net) {
@@ -82,30 +82,31 @@ void Forward(Network& net) {
     x = layer.h;
   }
   ADOPT_LAUNCH(SoftmaxLoss, kRows, nullptr, x, net.labels, net.losses,
-               net.layers.back().dz, kRows, kClasses);
+               net.dlogits, kRows, kClasses);
   ADOPT_LAUNCH(Mean, 1, nullptr, net.losses, net.loss, kRows);
 }
 
 void Backward(Network& net) {
-  const float* dy = net.layers.back().dz;
+  const float* dy = net.dlogits;
   for (int l = kLayers - 1; l >= 0; --l) {
     Layer& layer = net.layers[static_cast<size_t>(l)];
     const float* x = l == 0 ? net.x : net.layers[static_cast<size_t>(l - 1)].h;
     const int in = In(l), out = Out(l), n = kRows * out;
     const bool block = layer.h != layer.z;
     const float* dz = dy;
+    float* const dx = net.dx[l % 2];
     if (block) {
-      ADOPT_LAUNCH(ReluBackward, n, nullptr, dy, layer.z, layer.dz, n);
-      dz = layer.dz;
+      ADOPT_LAUNCH(ReluBackward, n, nullptr, dy, layer.z, net.dz, n);
+      dz = net.dz;
     }
     ADOPT_LAUNCH(ParameterGradients, (in + 1) * out, nullptr, x, dz, layer.dw,
                  layer.db, kRows, in, out);
     if (l > 0) {
       const float* skip = block ? dy : nullptr;
-      ADOPT_LAUNCH(LinearBackward, kRows * in, nullptr, dz, layer.w, skip,
-                   layer.dx, kRows, in, out);
+      ADOPT_LAUNCH(LinearBackward, kRows * in, nullptr, dz, layer.w, skip, dx,
+                   kRows, in, out);
     }
-    dy = layer.dx;
+    dy = dx;
     ADOPT_LAUNCH(Sgd, in * out, nullptr, layer.w, layer.dw, kRate, in * out);
     ADOPT_LAUNCH(Sgd, out, nullptr, layer.b, layer.db, kRate, out);
   }
@@ -120,6 +121,9 @@ int main() {
   net.labels = Copy(points.labels);
   net.losses = Allocate<float>(kRows);
   net.loss = Allocate<float>(1);
+  net.dlogits = Allocate<float>(kRows * kClasses);
+  net.dz = Allocate<float>(kRows * kWidth);
+  for (float*& dx : net.dx) dx = Allocate<float>(kRows * kWidth);
   for (int l = 0; l < kLayers; ++l) net.layers.push_back(MakeLayer(l));
   for (int step = 1; step <= kSteps; ++step) {
     Forward(net);
