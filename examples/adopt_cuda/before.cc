@@ -11,7 +11,8 @@
 
 namespace {
 
-size_t allocated = 0;
+size_t allocated_bytes = 0;
+std::vector<void*> allocations;
 
 void Check(cudaError_t error) {
   if (error == cudaSuccess) return;
@@ -24,7 +25,8 @@ T* Allocate(int n) {
   void* address = nullptr;
   const size_t bytes = static_cast<size_t>(n) * sizeof(T);
   Check(cudaMalloc(&address, bytes));
-  allocated += bytes;
+  allocated_bytes += bytes;
+  allocations.push_back(address);
   return static_cast<T*>(address);
 }
 
@@ -134,6 +136,6 @@ int main() {
     std::printf("step %d loss %a (%g)\n", step, static_cast<double>(loss),
                 static_cast<double>(loss));
   }
-  std::printf("peak %zu bytes\n", allocated);
-  // The process ends here, and with it what it allocated.
+  std::printf("peak %zu bytes\n", allocated_bytes);
+  for (void* address : allocations) Check(cudaFree(address));
 }
