@@ -162,7 +162,12 @@ bool Engine::Impl::Evict(StorageId id) {
 absl::Status Engine::Impl::SetBudget(size_t bytes) {
   RK_RETURN_IF_ERROR(allocator_.SetBudget(bytes));
   EvictDownTo(bytes);
-  return absl::OkStatus();
+  const AllocatorStats stats = allocator_.stats();
+  if (stats.physical_bytes <= std::max(bytes, stats.live_physical_bytes)) {
+    return absl::OkStatus();
+  }
+  // The device would not take back what was given up; a Free cannot say so.
+  return allocator_.SetBudget(bytes);
 }
 
 void Engine::Impl::EvictDownTo(size_t bytes) {

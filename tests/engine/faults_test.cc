@@ -126,5 +126,29 @@ TEST_F(FaultsTest, AnyFailingCallIsAnErrorAndLosesNothing) {
   }
 }
 
+// What a victim had must go back to the device, at once or with an error.
+TEST_F(FaultsTest, ALoweredBudgetHoldsOrIsAnError) {
+  for (int64_t times : {1, 2}) {
+    OpenFaulty();
+    const StorageId x = Constant(Ramp());
+    const StorageId y = Next(x, kWords);
+    const StorageId z = Next(x, kWords, 2);
+    faults_->FailCall(Verb::kUnmap, 1, absl::UnavailableError("injected"),
+                      times);
+    const absl::Status status = engine_->SetBudget(2 * kGranularity);
+    const bool held = device_->memory_info().created <= 2 * kGranularity;
+    EXPECT_GT(faults_->failures(), 0);
+    EXPECT_TRUE(status.ok() ? held : absl::IsUnavailable(status)) << status;
+    faults_->Clear();
+    EXPECT_TRUE(engine_->SetBudget(2 * kGranularity).ok());
+    EXPECT_LE(device_->memory_info().created, 2 * kGranularity);
+    engine_->CheckInvariants();
+    EXPECT_EQ(Read(y, kWords), MixAll({Ramp()}, 1, kWords));
+    EXPECT_EQ(Read(z, kWords), MixAll({Ramp()}, 2, kWords));
+    engine_.reset();
+    allocator_.reset();
+  }
+}
+
 }  // namespace
 }  // namespace rekindle
