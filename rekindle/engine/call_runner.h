@@ -83,8 +83,8 @@ class CallRunner {
                                   const Bytes& bytes);
   absl::Status Execute(Call& call, absl::Span<const Update> updates, Mode mode,
                        const Bytes& bytes);
-  // Invokes the executor and takes its time as the cost of the call.
   absl::Status RunKernel(Call& call, const KernelBinding& binding);
+  // Invokes the executor and takes its time as the cost of the call.
   static absl::Status Measure(Call& call, const KernelBinding& binding);
   void Count(const Call& call, Mode mode);
   void Commit(Call& call, absl::Span<const Update> updates, Mode mode,
