@@ -27,8 +27,13 @@ StorageId Engine::AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
                               std::move(label));
 }
 
-absl::StatusOr<CallResult> Engine::Run(CallSpec spec) {
-  return impl_->Run(std::move(spec));
+absl::StatusOr<CallResult> Engine::Run(CallSpec&& spec) {
+  return impl_->Run(spec);
+}
+
+absl::Status Engine::Exhausted(const CallSpec& spec,
+                               absl::Span<const size_t> copies) {
+  return impl_->Exhausted(spec, copies);
 }
 
 void Engine::AddReference(StorageId storage) { impl_->AddReference(storage); }

@@ -38,10 +38,10 @@ namespace rekindle {
 
 // What a successful Run gives back. The caller owns one reference to each.
 struct CallResult {
-  std::vector<StorageId> outputs;
+  StorageIds outputs;
   // New versions of the inputs named by CallSpec::mutates, then of those named
   // by CallSpec::effects, in the order given there.
-  std::vector<StorageId> updated;
+  StorageIds updated;
 };
 
 // What the engine tells of one storage.
@@ -77,7 +77,8 @@ struct EngineOptions {
 //
 // ResourceExhausted means that the budget cannot hold what is needed at once;
 // last_shortfall() then has the numbers, and raising the budget makes the same
-// operation succeed.
+// operation succeed. (One that came out of the device or an executor leaves
+// last_shortfall() empty.)
 class Engine {
  public:
   // `device` and `allocator` outlive the engine.
@@ -102,9 +103,15 @@ class Engine {
   // the old value, that value stays readable under the old id. An update of a
   // constant gives a constant and is never run again.
   // REQUIRES: the caller holds a reference to every input.
+  // Takes `spec.execute`; after an error, `spec` is as it was.
   // Errors: InvalidArgument (an unknown id, an index out of range or twice),
   // ResourceExhausted, or what the executor returned.
-  absl::StatusOr<CallResult> Run(CallSpec spec);
+  absl::StatusOr<CallResult> Run(CallSpec&& spec);
+
+  // The error that Run gives for what does not fit, with the numbers for a call
+  // that also needs blocks of the sizes in `copies`: for those who must make
+  // such copies first, and could not. REQUIRES: Run knows the inputs.
+  absl::Status Exhausted(const CallSpec& spec, absl::Span<const size_t> copies);
 
   void AddReference(StorageId storage);
   void DropReference(StorageId storage);
@@ -155,7 +162,7 @@ class Engine {
   EngineStats stats() const;
   // Starts a new measurement of peak_live_bytes.
   void ResetPeak();
-  // The numbers of the latest ResourceExhausted.
+  // The numbers, if the latest operation that could fail did not fit.
   const std::optional<Shortfall>& last_shortfall() const;
 
   // Aborts with a description unless all bookkeeping agrees. Slow; for tests.

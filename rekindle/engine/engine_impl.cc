@@ -45,6 +45,7 @@ Storage& Engine::Impl::Get(StorageId id) const {
 absl::StatusOr<StorageId> Engine::Impl::AddConstant(size_t bytes, Kind kind,
                                                     Label label) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  shortfall_.reset();
   const size_t sizes[] = {bytes};
   Residency::Blocks blocks;
   RK_ASSIGN_OR_RETURN(const bool fits,
@@ -79,6 +80,7 @@ void Engine::Impl::DropReference(StorageId id) {
 absl::StatusOr<DeviceAddress> Engine::Impl::Pin(StorageId id, const Label& by,
                                                 Stream stream) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  shortfall_.reset();
   Storage& storage = Get(id);
   Storage* const targets[] = {&storage};
   RK_ASSIGN_OR_RETURN(const bool fits, rematerializer_.PinAll(targets, stream));
@@ -125,6 +127,7 @@ absl::StatusOr<bool> Engine::Impl::MakeConstant(Storage& storage) {
 
 absl::Status Engine::Impl::Detach(StorageId id) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  shortfall_.reset();
   Storage& storage = Get(id);
   RK_ASSIGN_OR_RETURN(const bool fits, MakeConstant(storage));
   if (!fits) return TooSmall({storage.label, {&storage}, {}, 0});
@@ -196,7 +199,7 @@ absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
   spec.inputs = {id};
   spec.mutates = {0};
   spec.stream = stream;
-  RK_ASSIGN_OR_RETURN(const CallResult result, Run(std::move(spec)));
+  RK_ASSIGN_OR_RETURN(const CallResult result, Run(spec));
   RK_ASSIGN_OR_RETURN(const DeviceAddress address,
                       Pin(result.updated.front(), by, stream));
   pins_.SetWrites(result.updated.front());
@@ -212,7 +215,7 @@ StorageList Engine::Impl::Inputs(const CallSpec& spec) const {
 StorageList Engine::Impl::Dependents(const CallSpec& spec,
                                      absl::Span<Storage* const> inputs) {
   StorageList dependents;
-  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {
       Storage& storage = *inputs[static_cast<size_t>(index)];
       if (!storage.constant() || storage.uses.empty()) continue;
@@ -224,46 +227,56 @@ StorageList Engine::Impl::Dependents(const CallSpec& spec,
   return Distinct(dependents);
 }
 
-absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
+absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec& spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
+  shortfall_.reset();
   RK_RETURN_IF_ERROR(Validate(spec, graph_));
   RK_RETURN_IF_ERROR(CutLineage());
   const StorageList inputs = Inputs(spec);
-  Attempt attempt;
+  CallResult result;
+  bool done = false;
   const StorageList dependents = Dependents(spec, inputs);
   if (!dependents.empty()) {
     residency_.stats().rescues +=
         std::count_if(dependents.begin(), dependents.end(),
                       [](const Storage* storage) { return storage->evicted; });
-    RK_ASSIGN_OR_RETURN(attempt, RunDetaching(spec, inputs, dependents));
+    RK_ASSIGN_OR_RETURN(done, RunDetaching(spec, inputs, dependents, result));
   }
-  if (!attempt.fits) {
-    RK_ASSIGN_OR_RETURN(attempt, RunOnce(spec, inputs, Old::kKeep));
+  if (!done) {
+    RK_ASSIGN_OR_RETURN(done, RunOnce(spec, inputs, Old::kKeep, result));
   }
-  if (!attempt.fits) return TooSmall(RequestOf(spec, inputs));
-  return std::move(attempt.result);
+  if (!done) return TooSmall(RequestOf(spec, inputs));
+  return result;
 }
 
-absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunDetaching(
+absl::Status Engine::Impl::Exhausted(const CallSpec& spec,
+                                     absl::Span<const size_t> copies) {
+  Request request = RequestOf(spec, Inputs(spec));
+  request.outputs.insert(request.outputs.end(), copies.begin(), copies.end());
+  return TooSmall(request);
+}
+
+absl::StatusOr<bool> Engine::Impl::RunDetaching(
     CallSpec& spec, absl::Span<Storage* const> inputs,
-    absl::Span<Storage* const> dependents) {
+    absl::Span<Storage* const> dependents, CallResult& result) {
   RK_ASSIGN_OR_RETURN(const bool fit,
                       rematerializer_.PinAll(dependents, spec.stream));
-  if (!fit) return Attempt{};
-  const absl::StatusOr<Attempt> attempt = RunOnce(spec, inputs, Old::kDetach);
+  if (!fit) return false;
+  const absl::StatusOr<bool> done = RunOnce(spec, inputs, Old::kDetach, result);
   for (Storage* dependent : dependents) {
-    if (attempt.ok() && attempt->fits) graph_.Detach(*dependent);
+    if (done.ok() && *done) graph_.Detach(*dependent);
     residency_.Unpin(*dependent);
   }
-  return attempt;
+  return done;
 }
 
-absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
-    CallSpec& spec, absl::Span<Storage* const> inputs, Old old) {
+absl::StatusOr<bool> Engine::Impl::RunOnce(CallSpec& spec,
+                                           absl::Span<Storage* const> inputs,
+                                           Old old, CallResult& result) {
   const StorageList distinct = Distinct(inputs);
   RK_ASSIGN_OR_RETURN(const bool resident,
                       rematerializer_.PinAll(distinct, spec.stream));
-  if (!resident) return Attempt{};
+  if (!resident) return false;
   bool lineage = spec.pure;
   for (int index : spec.mutates) {
     lineage = lineage && !inputs[static_cast<size_t>(index)]->constant();
@@ -272,21 +285,18 @@ absl::StatusOr<Engine::Impl::Attempt> Engine::Impl::RunOnce(
   const UpdateList updates = Updates(call, spec.effects, inputs, old);
   const absl::StatusOr<bool> done =
       runner_.RunFirst(call, updates, spec.stream);
-  Attempt attempt;
-  attempt.fits = done.ok() && *done;
-  if (attempt.fits) {
-    attempt.result = Commit(call, updates, lineage);
+  if (done.ok() && *done) {
+    Commit(call, updates, lineage, result);
   } else {
     spec.execute = std::move(call.execute);
     Abandon(call, updates);
   }
   for (Storage* input : distinct) residency_.Unpin(*input);
-  if (!done.ok()) return done.status();
-  return attempt;
+  return done;
 }
 
 Engine::Impl::UpdateList Engine::Impl::Updates(
-    const Call& call, const std::vector<int>& effects,
+    const Call& call, const InputIndices& effects,
     absl::Span<Storage* const> inputs, Old old) {
   UpdateList updates;
   const auto add = [&](int input, Storage* to) {
@@ -304,9 +314,8 @@ Engine::Impl::UpdateList Engine::Impl::Updates(
   return updates;
 }
 
-CallResult Engine::Impl::Commit(Call& call, absl::Span<const Update> updates,
-                                bool lineage) {
-  CallResult result;
+void Engine::Impl::Commit(Call& call, absl::Span<const Update> updates,
+                          bool lineage, CallResult& result) {
   StorageList made;
   for (size_t i = 0; i < call.declared_outputs(); ++i) {
     made.push_back(call.outputs[i].storage);
@@ -322,7 +331,6 @@ CallResult Engine::Impl::Commit(Call& call, absl::Span<const Update> updates,
   } else if (!lineage) {
     for (Storage* storage : made) graph_.Detach(*storage);
   }
-  return result;
 }
 
 void Engine::Impl::Abandon(Call& call, absl::Span<const Update> updates) {
@@ -336,10 +344,12 @@ void Engine::Impl::Abandon(Call& call, absl::Span<const Update> updates) {
 
 Engine::Impl::Request Engine::Impl::RequestOf(
     const CallSpec& spec, absl::Span<Storage* const> inputs) const {
-  Request request{spec.label, Distinct(inputs), spec.output_bytes,
+  Request request{spec.label,
+                  Distinct(inputs),
+                  {spec.output_bytes.begin(), spec.output_bytes.end()},
                   spec.workspace_bytes};
   // What is updated may have to be copied.
-  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {
       const Storage& storage = Get(spec.inputs[static_cast<size_t>(index)]);
       const bool shared = storage.references > 1 || !storage.uses.empty();

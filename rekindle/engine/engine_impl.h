@@ -24,7 +24,8 @@ class Engine::Impl {
 
   absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
   StorageId AdoptConstant(Holding holding, Kind kind, Label label);
-  absl::StatusOr<CallResult> Run(CallSpec spec);
+  absl::StatusOr<CallResult> Run(CallSpec& spec);
+  absl::Status Exhausted(const CallSpec& spec, absl::Span<const size_t> copies);
   void AddReference(StorageId id);
   void DropReference(StorageId id);
   absl::StatusOr<DeviceAddress> Pin(StorageId id, const Label& by,
@@ -56,20 +57,20 @@ class Engine::Impl {
 
   // What becomes of old values that something still needs.
   enum class Old { kDetach, kKeep };
-  struct Attempt {
-    bool fits = false;
-    CallResult result;
-  };
   // Runs the call while `dependents` are pinned, then makes constants of them.
-  absl::StatusOr<Attempt> RunDetaching(CallSpec& spec,
-                                       absl::Span<Storage* const> inputs,
-                                       absl::Span<Storage* const> dependents);
-  absl::StatusOr<Attempt> RunOnce(CallSpec& spec,
-                                  absl::Span<Storage* const> inputs, Old old);
+  // False if it does not fit.
+  absl::StatusOr<bool> RunDetaching(CallSpec& spec,
+                                    absl::Span<Storage* const> inputs,
+                                    absl::Span<Storage* const> dependents,
+                                    CallResult& result);
+  absl::StatusOr<bool> RunOnce(CallSpec& spec,
+                               absl::Span<Storage* const> inputs, Old old,
+                               CallResult& result);
   using UpdateList = std::vector<Update>;
-  UpdateList Updates(const Call& call, const std::vector<int>& effects,
+  UpdateList Updates(const Call& call, const InputIndices& effects,
                      absl::Span<Storage* const> inputs, Old old);
-  CallResult Commit(Call& call, absl::Span<const Update> updates, bool lineage);
+  void Commit(Call& call, absl::Span<const Update> updates, bool lineage,
+              CallResult& result);
   void Abandon(Call& call, absl::Span<const Update> updates);
 
   // Makes a storage resident and a constant. False if it does not fit.

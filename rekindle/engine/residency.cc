@@ -304,19 +304,18 @@ Storage::Counted Residency::Figures(const Storage& storage) {
   return figures;
 }
 
-void Residency::Count(const Storage& storage, int sign) {
-  const size_t bytes = sign > 0 ? storage.bytes : size_t{0} - storage.bytes;
-  const size_t kind = static_cast<size_t>(storage.kind);
-  if (storage.counted.live) stats_.live_bytes += bytes;
-  if (storage.counted.resident) stats_.resident_bytes[kind] += bytes;
-  if (storage.counted.constant) stats_.constant_bytes[kind] += bytes;
-  if (storage.counted.pinned) stats_.pinned_bytes += bytes;
-}
-
 void Residency::Recount(Storage& storage) {
-  Count(storage, -1);
-  storage.counted = Figures(storage);
-  Count(storage, 1);
+  const size_t kind = static_cast<size_t>(storage.kind);
+  const Storage::Counted figures = Figures(storage);
+  const Storage::Counted before = std::exchange(storage.counted, figures);
+  const auto count = [&storage](bool was, bool is, size_t& sum) {
+    if (is == was) return;
+    sum += is ? storage.bytes : size_t{0} - storage.bytes;
+  };
+  count(before.live, figures.live, stats_.live_bytes);
+  count(before.resident, figures.resident, stats_.resident_bytes[kind]);
+  count(before.constant, figures.constant, stats_.constant_bytes[kind]);
+  count(before.pinned, figures.pinned, stats_.pinned_bytes);
 }
 
 void Residency::NotePeak(size_t transient) {

@@ -101,7 +101,6 @@ class Residency {
   static bool IsUnneeded(const Storage& storage);
   static Storage::Counted Figures(const Storage& storage);
   void Recount(Storage& storage);
-  void Count(const Storage& storage, int sign);
   void UpdateIndex(Storage& storage);
   void UpdateHeld(Storage& storage);
   Storage* HeldVictim() const;

@@ -6,8 +6,8 @@
 #include <array>
 #include <cstddef>
 #include <cstdint>
-#include <vector>
 
+#include "absl/container/inlined_vector.h"
 #include "absl/functional/any_invocable.h"
 #include "absl/status/status.h"
 #include "absl/types/span.h"
@@ -55,20 +55,24 @@ struct KernelBinding {
 // constant that the call mutates has changed.
 using Executor = absl::AnyInvocable<absl::Status(const KernelBinding&)>;
 
+// Most calls have few of each: no allocation then.
+using StorageIds = absl::InlinedVector<StorageId, 4>;
+using InputIndices = absl::InlinedVector<int, 2>;
+
 struct CallSpec {
   Label label;
-  std::vector<StorageId> inputs;
-  std::vector<size_t> output_bytes;
+  StorageIds inputs;
+  absl::InlinedVector<size_t, 2> output_bytes;
   Kind output_kind = Kind::kActivation;
   // Indices into `inputs` of what the call updates in place. It takes over one
   // reference to each (see Engine::Run). A storage named here may be given
   // more than once; every occurrence then sees the update.
-  std::vector<int> mutates;
+  InputIndices mutates;
   // Indices into `inputs` of what the call updates as a side effect on which
   // its other outputs do not depend (running statistics); constants afterwards.
   // Happens at the first run only: a recomputation writes to zeroed scratch
   // instead.
-  std::vector<int> effects;
+  InputIndices effects;
   size_t workspace_bytes = 0;
   // Time of one run in any one unit, the same for all calls; what policies and
   // the engine's clock count. Negative: measure it, in seconds.

@@ -18,7 +18,7 @@ absl::Status Validate(const CallSpec& spec, const LineageGraph& graph) {
     if (graph.Find(id) == nullptr) return error("unknown input", id.value());
   }
   absl::InlinedVector<StorageId, 4> changed;
-  for (const std::vector<int>* indices : {&spec.mutates, &spec.effects}) {
+  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
     for (int index : *indices) {
       if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
         return error("mutates or has an effect on input", index);

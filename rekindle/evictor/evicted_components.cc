@@ -98,7 +98,7 @@ void EvictedComponents::Refresh() {
 
 void EvictedComponents::Compact() {
   constexpr size_t kNone = Node::kNowhere;
-  std::vector<size_t> first(entries_.size(), kNone);  // by root: of its ring
+  first_.assign(entries_.size(), kNone);
   cheaper_.clear();
   for (size_t i = 0; i < entries_.size(); ++i) {
     if (entries_[i].used) Find(i);
@@ -116,7 +116,7 @@ void EvictedComponents::Compact() {
       continue;
     }
     if (needed_root && entry.cheaper) cheaper_.push_back(i);
-    size_t& start = first[entry.parent];
+    size_t& start = first_[entry.parent];
     if (start == kNone) start = entry.next = i;
     entry.next = std::exchange(entries_[start].next, i);
   }

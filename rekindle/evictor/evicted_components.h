@@ -61,6 +61,7 @@ class EvictedComponents : public Neighbourhood {
   std::vector<Entry> entries_;
   std::vector<size_t> free_;
   std::vector<size_t> cheaper_;  // one entry each of components to refresh
+  std::vector<size_t> first_;    // by root: an entry of its ring, in Compact
   size_t live_ = 0;
   size_t dead_ = 0;
 };

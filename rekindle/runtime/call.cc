@@ -29,9 +29,9 @@ double Seconds(const CallOptions& options, absl::Span<const Tensor> inputs,
 }
 
 // The indices that name a variable which no earlier one names.
-std::vector<int> FirstOfEach(const std::vector<int>& indices,
-                             absl::Span<Variable* const> inputs) {
-  std::vector<int> first;
+InputIndices FirstOfEach(const std::vector<int>& indices,
+                         absl::Span<Variable* const> inputs) {
+  InputIndices first;
   for (int index : indices) {
     if (absl::c_none_of(first,
                         [&](int f) { return inputs[f] == inputs[index]; })) {
@@ -45,17 +45,16 @@ std::vector<int> FirstOfEach(const std::vector<int>& indices,
 
 // A call that was checked, to be tried as often as it takes.
 struct Core::PreparedCall {
-  Label label;
   absl::InlinedVector<Variable*, 4> inputs;
-  std::vector<int> mutates;  // each variable once
-  std::vector<int> effects;
-  absl::InlinedVector<size_t, 2> output_bytes;
-  size_t workspace_bytes = 0;
-  Stream stream;
-  bool pure = true;
-  Keep keep = Keep::kDefault;
-  Kind kind = Kind::kActivation;
-  std::shared_ptr<StoredKernel> kernel;
+  CallSpec spec;  // all but the storages of `inputs`
+
+  // Whether another of the variables has the same storage as this one.
+  bool SharesStorage(int index) const {
+    const Variable* variable = inputs[static_cast<size_t>(index)];
+    return absl::c_any_of(inputs, [variable](const Variable* other) {
+      return other != variable && other->storage == variable->storage;
+    });
+  }
 };
 
 std::vector<Tensor> Core::Call(const CallOptions& options,
@@ -65,14 +64,14 @@ std::vector<Tensor> Core::Call(const CallOptions& options,
   std::vector<Tensor> tensors;
   tensors.reserve(outputs.size());
   for (const Tensor& input : inputs) {
-    if (input.core_ == nullptr || input.status_.ok()) continue;
+    if (input.variable_ != nullptr || input.status_.ok()) continue;
     for (const Spec& spec : outputs) {
       tensors.push_back(Carry(spec, input.status_));
     }
     return tensors;
   }
   const Label label = MakeLabel(options.name, site);
-  const absl::StatusOr<std::vector<StorageId>> storages =
+  const absl::StatusOr<StorageIds> storages =
       RunCall(options, label, inputs, outputs, std::move(kernel));
   if (!storages.ok()) Note(storages.status()).IgnoreError();
   for (size_t i = 0; i < outputs.size(); ++i) {
@@ -83,10 +82,11 @@ std::vector<Tensor> Core::Call(const CallOptions& options,
   return tensors;
 }
 
-absl::StatusOr<std::vector<StorageId>> Core::RunCall(
-    const CallOptions& options, const Label& label,
-    absl::Span<const Tensor> inputs, absl::Span<const Spec> outputs,
-    Kernel kernel) {
+absl::StatusOr<StorageIds> Core::RunCall(const CallOptions& options,
+                                         const Label& label,
+                                         absl::Span<const Tensor> inputs,
+                                         absl::Span<const Spec> outputs,
+                                         Kernel kernel) {
   RK_RETURN_IF_ERROR(Named(label, RefuseInKernel()));
   absl::StatusOr<PreparedCall> call =
       Prepare(options, label, inputs, outputs, std::move(kernel));
@@ -105,8 +105,10 @@ absl::StatusOr<std::vector<StorageId>> Core::RunCall(
 
   if (options.random != nullptr) options.random->Next();
   auto updated = result->updated.begin();
-  for (int i : call->mutates) call->inputs[i]->storage = *updated++;
-  for (int i : call->effects) call->inputs[i]->storage = *updated++;
+  for (const InputIndices* changed :
+       {&call->spec.mutates, &call->spec.effects}) {
+    for (int i : *changed) call->inputs[i]->storage = *updated++;
+  }
   return std::move(result->outputs);
 }
 
@@ -114,11 +116,11 @@ absl::Status Core::CheckInputs(const Core& core,
                                absl::Span<const Tensor> inputs) {
   for (size_t i = 0; i < inputs.size(); ++i) {
     const Tensor& input = inputs[i];
-    if (input.core_ == nullptr) {
+    if (input.variable_ == nullptr) {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", i, " is an empty tensor"));
     }
-    if (input.core_.get() != &core) {
+    if (input.variable_->core.get() != &core) {
       return absl::InvalidArgumentError(
           absl::StrCat("input ", i, " belongs to another runtime"));
     }
@@ -145,68 +147,77 @@ absl::StatusOr<Core::PreparedCall> Core::Prepare(
     call.inputs.push_back(input.variable_.get());
     if (views) offsets.push_back(input.offset_);
   }
-  for (const Spec& spec : outputs) call.output_bytes.push_back(spec.bytes());
-  call.mutates = FirstOfEach(options.mutates, call.inputs);
-  call.effects = FirstOfEach(options.effects, call.inputs);
-  for (int effect : call.effects) {
-    for (int update : call.mutates) {
+  CallSpec& spec = call.spec;
+  for (const Spec& output : outputs) {
+    spec.output_bytes.push_back(output.bytes());
+  }
+  spec.mutates = FirstOfEach(options.mutates, call.inputs);
+  spec.effects = FirstOfEach(options.effects, call.inputs);
+  for (int effect : spec.effects) {
+    for (int update : spec.mutates) {
       if (call.inputs[effect] != call.inputs[update]) continue;
       return absl::InvalidArgumentError(
           absl::StrCat("mutates and effects name the same tensor (inputs ",
                        update, " and ", effect, ")"));
     }
   }
-  call.label = label;
-  call.workspace_bytes = options.workspace_bytes;
-  call.stream = InUse(options.stream);
-  call.pure = options.pure;
-  call.keep = options.keep;
-  call.kind = options.kind;
-  call.kernel = std::make_shared<StoredKernel>(
+  spec.label = label;
+  spec.output_kind = options.kind;
+  spec.workspace_bytes = options.workspace_bytes;
+  spec.stream = InUse(options.stream);
+  spec.pure = options.pure;
+  spec.keep = options.keep;
+  const bool measured =
+      options_.cost_model == CostModel::kMeasured && device_->holds_bytes();
+  const double seconds = Seconds(options, inputs, outputs);
+  spec.cost = measured ? -1 : seconds;
+  spec.execute = MakeExecutor(std::make_unique<StoredKernel>(
       *this, std::move(kernel), label, std::move(offsets),
       options.random != nullptr ? options.random->state() : PhiloxDraw{},
-      Seconds(options, inputs, outputs));
+      seconds));
   return call;
 }
 
-absl::StatusOr<CallResult> Core::Attempt(const PreparedCall& call) {
+absl::StatusOr<CallResult> Core::Attempt(PreparedCall& call) {
   kernel_failed_ = false;
-  RK_RETURN_IF_ERROR(SeparateUpdated(call));
-  CallSpec spec;
-  spec.label = call.label;
-  spec.inputs.reserve(call.inputs.size());
+  const absl::Status separated = SeparateUpdated(call);
+  call.spec.inputs.clear();
   for (const Variable* input : call.inputs) {
-    spec.inputs.push_back(input->storage);
+    call.spec.inputs.push_back(input->storage);
   }
-  spec.output_bytes.assign(call.output_bytes.begin(), call.output_bytes.end());
-  spec.output_kind = call.kind;
-  spec.mutates = call.mutates;
-  spec.effects = call.effects;
-  spec.workspace_bytes = call.workspace_bytes;
-  const bool measured =
-      options_.cost_model == CostModel::kMeasured && device_->holds_bytes();
-  spec.cost = measured ? -1 : call.kernel->seconds();
-  spec.stream = call.stream;
-  spec.pure = call.pure;
-  spec.keep = call.keep;
-  spec.execute = MakeExecutor(call.kernel);
-  return engine_->Run(std::move(spec));
+  if (separated.ok()) return engine_->Run(std::move(call.spec));
+  if (!IsShortfall(separated)) return separated;
+  // The program hears what the whole call needs, not what its first copy does.
+  return engine_->engine().Exhausted(call.spec, CopiesLeft(call));
 }
 
 // To the engine one storage has one value. Where an updated variable shares
 // its storage with another input (its Snapshot), it first gets a copy.
 absl::Status Core::SeparateUpdated(const PreparedCall& call) {
-  std::vector<int> updated = call.mutates;
-  updated.insert(updated.end(), call.effects.begin(), call.effects.end());
-  for (int index : updated) {
-    Variable& variable = *call.inputs[index];
-    if (absl::c_any_of(call.inputs, [&](const Variable* other) {
-          return other != &variable && other->storage == variable.storage;
-        })) {
-      RK_RETURN_IF_ERROR(CopyAway(variable, call.label, call.stream));
+  for (const InputIndices* updated : {&call.spec.mutates, &call.spec.effects}) {
+    for (int index : *updated) {
+      if (!call.SharesStorage(index)) continue;
+      RK_RETURN_IF_ERROR(CopyAway(*call.inputs[static_cast<size_t>(index)],
+                                  call.spec.label, call.spec.stream));
     }
   }
   return absl::OkStatus();
+}
+
+// Beside those that the engine would make itself: of constants that others
+// share.
+std::vector<size_t> Core::CopiesLeft(const PreparedCall& call) const {
+  std::vector<size_t> copies;
+  for (const InputIndices* updated : {&call.spec.mutates, &call.spec.effects}) {
+    for (int index : *updated) {
+      const Variable& variable = *call.inputs[static_cast<size_t>(index)];
+      if (call.SharesStorage(index) &&
+          !engine_->engine().IsConstant(variable.storage)) {
+        copies.push_back(variable.bytes);
+      }
+    }
+  }
+  return copies;
 }
 
 absl::Status Core::CopyAway(Variable& variable, const Label& label,
@@ -226,7 +237,7 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label,
                         reinterpret_cast<DeviceAddress>(a.input<char>(0)),
                         bytes, a.stream());
   };
-  spec.execute = MakeExecutor(std::make_shared<StoredKernel>(
+  spec.execute = MakeExecutor(std::make_unique<StoredKernel>(
       *this, std::move(copy), label, std::vector<size_t>(), PhiloxDraw{},
       spec.cost));
   RK_ASSIGN_OR_RETURN(const CallResult result, engine_->Run(std::move(spec)));
@@ -243,7 +254,7 @@ absl::Status Core::CopyAway(Variable& variable, const Label& label,
   return absl::OkStatus();
 }
 
-Executor Core::MakeExecutor(std::shared_ptr<StoredKernel> kernel) {
+Executor Core::MakeExecutor(std::unique_ptr<StoredKernel> kernel) {
   // No more than fits into an Executor without an allocation.
   return [kernel = std::move(kernel)](const KernelBinding& binding) {
     return kernel->core().RunKernel(*kernel, binding);

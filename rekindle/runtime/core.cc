@@ -279,17 +279,14 @@ absl::Status Core::TakeFirstError() {
 Tensor Core::MakeTensor(const Spec& spec, StorageId storage, Kind kind,
                         const Label& label) {
   Tensor tensor;
-  tensor.core_ = shared_from_this();
-  tensor.variable_ = std::make_shared<Variable>(tensor.core_, storage,
+  tensor.variable_ = std::make_shared<Variable>(shared_from_this(), storage,
                                                 spec.bytes(), kind, label);
   tensor.spec_ = spec;
-  tensor.status_ = absl::OkStatus();
   return tensor;
 }
 
 Tensor Core::Carry(const Spec& spec, absl::Status status) {
   Tensor tensor;
-  tensor.core_ = shared_from_this();
   tensor.spec_ = spec;
   tensor.status_ = std::move(status);
   return tensor;
@@ -306,10 +303,8 @@ Core::Deadline Core::PinDeadline() const {
 }
 
 bool Core::IsShortfall(const absl::Status& status) const {
-  const std::optional<Shortfall>& shortfall =
-      engine_->engine().last_shortfall();
-  return absl::IsResourceExhausted(status) && !kernel_failed_ &&
-         shortfall.has_value() && status.message() == ToString(*shortfall);
+  return absl::IsResourceExhausted(status) &&
+         engine_->engine().last_shortfall().has_value();
 }
 
 bool Core::WaitForPins(const absl::Status& status,

@@ -126,7 +126,7 @@ class Core : public std::enable_shared_from_this<Core> {
   absl::Status TakeFirstError();
   Tensor MakeTensor(const Spec& spec, StorageId storage, Kind kind,
                     const Label& label);
-  Tensor Carry(const Spec& spec, absl::Status status);
+  static Tensor Carry(const Spec& spec, absl::Status status);
 
   // constant.cc
   absl::StatusOr<StorageId> AddConstant(const Spec& spec, const void* host,
@@ -139,22 +139,25 @@ class Core : public std::enable_shared_from_this<Core> {
   struct PreparedCall;
   static absl::Status CheckInputs(const Core& core,
                                   absl::Span<const Tensor> inputs);
-  absl::StatusOr<std::vector<StorageId>> RunCall(
-      const CallOptions& options, const Label& label,
-      absl::Span<const Tensor> inputs, absl::Span<const Spec> outputs,
-      Kernel kernel);
+  absl::StatusOr<StorageIds> RunCall(const CallOptions& options,
+                                     const Label& label,
+                                     absl::Span<const Tensor> inputs,
+                                     absl::Span<const Spec> outputs,
+                                     Kernel kernel);
   absl::StatusOr<PreparedCall> Prepare(const CallOptions& options,
                                        const Label& label,
                                        absl::Span<const Tensor> inputs,
                                        absl::Span<const Spec> outputs,
                                        Kernel kernel);
-  absl::StatusOr<CallResult> Attempt(const PreparedCall& call)
+  absl::StatusOr<CallResult> Attempt(PreparedCall& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   absl::Status SeparateUpdated(const PreparedCall& call)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
+  std::vector<size_t> CopiesLeft(const PreparedCall& call) const
+      ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
   absl::Status CopyAway(Variable& variable, const Label& label, Stream stream)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(gate_);
-  static Executor MakeExecutor(std::shared_ptr<StoredKernel> kernel);
+  static Executor MakeExecutor(std::unique_ptr<StoredKernel> kernel);
   absl::Status RunKernel(StoredKernel& kernel, const KernelBinding& binding);
 
   // core_tensor.cc

@@ -48,7 +48,7 @@ void Core::DropReference(StorageId storage) {
     return PutAside({storage, std::nullopt});
   }
   Section section(*this);
-  PutAside({storage, std::nullopt});
+  engine_->DropReference(storage);
 }
 
 void Core::EndPin(const Pin& pin) {
@@ -72,6 +72,7 @@ void Core::ReleasePin(const Pin& pin) {
 }
 
 void Core::EndLate() {
+  if (late_.empty()) return;
   bool unpinned = false;
   while (!late_.empty()) {
     // Ending one may put aside more: what its kernel had captured.

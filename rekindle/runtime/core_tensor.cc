@@ -84,8 +84,8 @@ Tensor Core::Snapshot(const Tensor& tensor) {
   engine_->AddReference(variable.storage);
   Tensor snapshot = tensor;
   snapshot.variable_ =
-      std::make_shared<Variable>(tensor.core_, variable.storage, variable.bytes,
-                                 variable.kind, variable.label);
+      std::make_shared<Variable>(variable.core, variable.storage,
+                                 variable.bytes, variable.kind, variable.label);
   return snapshot;
 }
 

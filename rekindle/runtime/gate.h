@@ -17,14 +17,16 @@ class ABSL_LOCKABLE Gate {
  public:
   void Enter() ABSL_EXCLUSIVE_LOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
     mutex_.Lock();
-    owner_ = std::this_thread::get_id();
+    SetOwner(std::this_thread::get_id());
   }
   void Leave() ABSL_UNLOCK_FUNCTION() ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    owner_ = std::thread::id();
+    SetOwner(std::thread::id());
     mutex_.Unlock();
   }
 
-  bool InsideThisThread() const { return owner_ == std::this_thread::get_id(); }
+  bool InsideThisThread() const {
+    return owner_.load(std::memory_order_relaxed) == std::this_thread::get_id();
+  }
   void AssertInside() const ABSL_ASSERT_EXCLUSIVE_LOCK() {
     RK_CHECK(InsideThisThread(), "called without the runtime's lock");
   }
@@ -33,14 +35,19 @@ class ABSL_LOCKABLE Gate {
   // passed; false then. May return for no reason.
   bool WaitUntil(std::chrono::steady_clock::time_point deadline)
       ABSL_EXCLUSIVE_LOCKS_REQUIRED(this) ABSL_NO_THREAD_SAFETY_ANALYSIS {
-    owner_ = std::thread::id();
+    SetOwner(std::thread::id());
     const bool woken = changed_.WaitUntil(mutex_, deadline);
-    owner_ = std::this_thread::get_id();
+    SetOwner(std::this_thread::get_id());
     return woken;
   }
   void NotifyAll() { changed_.NotifyAll(); }
 
  private:
+  // A thread only ever asks whether it is itself the owner, which it knows.
+  void SetOwner(std::thread::id id) {
+    owner_.store(id, std::memory_order_relaxed);
+  }
+
   Mutex mutex_;
   CondVar changed_;
   std::atomic<std::thread::id> owner_{std::thread::id()};

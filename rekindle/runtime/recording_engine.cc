@@ -24,13 +24,12 @@ StorageId RecordingEngine::AdoptConstant(DeviceAddress address, size_t bytes,
   return storage;
 }
 
-absl::StatusOr<CallResult> RecordingEngine::Run(CallSpec spec) {
+absl::StatusOr<CallResult> RecordingEngine::Run(CallSpec&& spec) {
   if (!recording_) return engine_->Run(std::move(spec));
-  CallSpec copy = CopyWithoutExecutor(spec);
-  const double before = copy.cost < 0 ? engine_->stats().call_cost : 0;
+  const double before = spec.cost < 0 ? engine_->stats().call_cost : 0;
   RK_ASSIGN_OR_RETURN(CallResult result, engine_->Run(std::move(spec)));
-  if (copy.cost < 0) copy.cost = engine_->stats().call_cost - before;
-  step_.calls.push_back({std::move(copy), result});
+  if (spec.cost < 0) spec.cost = engine_->stats().call_cost - before;
+  step_.calls.push_back({CopyWithoutExecutor(spec), result});
   Append({Action::kCall, StorageId(), StorageId(), step_.calls.size() - 1});
   return result;
 }

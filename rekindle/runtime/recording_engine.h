@@ -24,7 +24,7 @@ class RecordingEngine {
   absl::StatusOr<StorageId> AddConstant(size_t bytes, Kind kind, Label label);
   StorageId AdoptConstant(DeviceAddress address, size_t bytes, Kind kind,
                           Label label, std::function<void()> release);
-  absl::StatusOr<CallResult> Run(CallSpec spec);
+  absl::StatusOr<CallResult> Run(CallSpec&& spec);
   void AddReference(StorageId storage);
   void DropReference(StorageId storage);
   absl::StatusOr<DeviceAddress> Pin(StorageId storage, const Label& by,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 
+#include <atomic>
 #include <map>
 #include <string>
 #include <thread>
@@ -22,6 +23,7 @@ class ScopeNames {
   std::string Qualify(const std::string& name) const;
 
  private:
+  std::atomic<int> scopes_{0};  // of all threads
   mutable Mutex mutex_;
   // Each entry is a whole prefix: "block7/", "block7/attention/".
   std::map<std::thread::id, std::vector<std::string>> prefixes_

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "rekindle/runtime/spec.h"
 
-#include <limits>
-
 #include "absl/algorithm/container.h"
 #include "absl/strings/str_cat.h"
 #include "absl/strings/str_join.h"
@@ -26,29 +24,8 @@ const char* Name(DType dtype) {
 
 }  // namespace
 
-size_t SizeOf(DType dtype) { return dtype == DType::kBytes ? 1 : 4; }
-
 Spec Spec::Bytes(size_t n) {
   return {DType::kBytes, {static_cast<int64_t>(n)}};
-}
-
-int64_t Spec::elements() const {
-  constexpr int64_t kMost = std::numeric_limits<int64_t>::max();
-  if (absl::c_any_of(shape, [](int64_t dim) { return dim <= 0; })) return 0;
-  int64_t product = 1;
-  for (int64_t dim : shape) {
-    if (__builtin_mul_overflow(product, dim, &product)) return kMost;
-  }
-  return product;
-}
-
-size_t Spec::bytes() const {
-  size_t product = 0;
-  if (__builtin_mul_overflow(static_cast<size_t>(elements()), SizeOf(dtype),
-                             &product)) {
-    return std::numeric_limits<size_t>::max();
-  }
-  return product;
 }
 
 absl::Status Spec::Validate() const {

@@ -5,6 +5,7 @@
 #include <cstddef>
 #include <cstdint>
 #include <initializer_list>
+#include <limits>
 #include <string>
 
 #include "absl/container/inlined_vector.h"
@@ -16,7 +17,7 @@ namespace rekindle {
 enum class DType : uint8_t { kF32, kI32, kBytes };
 
 // Bytes of one element.
-size_t SizeOf(DType dtype);
+constexpr size_t SizeOf(DType dtype) { return dtype == DType::kBytes ? 1 : 4; }
 
 using Shape = absl::InlinedVector<int64_t, 4>;
 
@@ -41,6 +42,25 @@ struct Spec {
   }
   friend bool operator!=(const Spec& a, const Spec& b) { return !(a == b); }
 };
+
+inline int64_t Spec::elements() const {
+  int64_t product = 1;
+  bool too_many = false;
+  for (int64_t dim : shape) {
+    if (dim <= 0) return 0;
+    too_many = __builtin_mul_overflow(product, dim, &product) || too_many;
+  }
+  return too_many ? std::numeric_limits<int64_t>::max() : product;
+}
+
+inline size_t Spec::bytes() const {
+  size_t product = 0;
+  const auto count = static_cast<size_t>(elements());
+  if (__builtin_mul_overflow(count, SizeOf(dtype), &product)) {
+    return std::numeric_limits<size_t>::max();
+  }
+  return product;
+}
 
 // F32({2, 3}) is a matrix of 2 rows and 3 columns of float; F32({}) a scalar.
 Spec F32(std::initializer_list<int64_t> shape);

@@ -25,46 +25,54 @@ void ReadGuard::End() {
   address_ = 0;
 }
 
-absl::Status Tensor::status() const { return status_; }
+// Here, because some compilers cannot see through an inlined empty shape.
+Tensor::Tensor() noexcept = default;
+
+absl::Status Tensor::status() const {
+  if (variable_ != nullptr) return absl::OkStatus();
+  return status_.ok() ? absl::FailedPreconditionError("empty tensor") : status_;
+}
+
+internal::Core& Tensor::core() const { return *variable_->core; }
 
 absl::StatusOr<ReadGuard> Tensor::Read(Stream stream, Site site) const {
-  RK_RETURN_IF_ERROR(status_);
-  RK_RETURN_IF_ERROR(core_->CheckHoldsBytes());
-  return core_->Read(*this, stream, site);
+  RK_RETURN_IF_ERROR(status());
+  RK_RETURN_IF_ERROR(core().CheckHoldsBytes());
+  return core().Read(*this, stream, site);
 }
 
 absl::StatusOr<ReadGuard> Tensor::Keep(Site site) const {
-  RK_RETURN_IF_ERROR(status_);
-  return core_->Read(*this, Stream{}, site);
+  RK_RETURN_IF_ERROR(status());
+  return core().Read(*this, Stream{}, site);
 }
 
 absl::StatusOr<WriteGuard> Tensor::Write(Stream stream, Site site) {
-  RK_RETURN_IF_ERROR(status_);
-  RK_RETURN_IF_ERROR(core_->CheckHoldsBytes());
-  return core_->Write(*this, stream, site);
+  RK_RETURN_IF_ERROR(status());
+  RK_RETURN_IF_ERROR(core().CheckHoldsBytes());
+  return core().Write(*this, stream, site);
 }
 
 absl::Status Tensor::ToHost(void* to, size_t bytes, Site site) const {
-  RK_RETURN_IF_ERROR(status_);
-  return core_->ToHost(*this, to, bytes, site);
+  RK_RETURN_IF_ERROR(status());
+  return core().ToHost(*this, to, bytes, site);
 }
 
 Tensor Tensor::Reshape(Shape shape) const {
-  if (!status_.ok()) return *this;
+  if (variable_ == nullptr) return *this;
   Tensor view = *this;
   view.spec_.shape = std::move(shape);
   if (view.spec_.Validate().ok() && view.bytes() == bytes()) return view;
-  return core_->Failed(
+  return core().Failed(
       view.spec_,
       absl::InvalidArgumentError(absl::StrCat(
           ToString(spec_), " cannot be reshaped to ", ToString(view.shape()))));
 }
 
 Tensor Tensor::Slice(int64_t begin, int64_t end) const {
-  if (!status_.ok()) return *this;
+  if (variable_ == nullptr) return *this;
   Tensor view = *this;
   if (spec_.shape.empty() || begin < 0 || begin > end || end > dim(0)) {
-    return core_->Failed(spec_, absl::InvalidArgumentError(absl::StrCat(
+    return core().Failed(spec_, absl::InvalidArgumentError(absl::StrCat(
                                     "rows [", begin, ", ", end, ") are not in ",
                                     ToString(spec_))));
   }
@@ -79,21 +87,21 @@ Tensor Tensor::Slice(int64_t begin, int64_t end) const {
 }
 
 Tensor Tensor::Snapshot() const {
-  if (!status_.ok()) return *this;
-  return core_->Snapshot(*this);
+  if (variable_ == nullptr) return *this;
+  return core().Snapshot(*this);
 }
 
 absl::Status Tensor::Detach(Site site) {
-  RK_RETURN_IF_ERROR(status_);
-  return core_->Detach(*this, site);
+  RK_RETURN_IF_ERROR(status());
+  return core().Detach(*this, site);
 }
 
-bool Tensor::Evict() { return status_.ok() && core_->Evict(*this); }
+bool Tensor::Evict() { return variable_ != nullptr && core().Evict(*this); }
 
-const Device& Tensor::device() const { return core_->device(); }
+const Device& Tensor::device() const { return core().device(); }
 
 bool Tensor::resident() const {
-  return status_.ok() && core_->IsResident(*this);
+  return variable_ != nullptr && core().IsResident(*this);
 }
 
 namespace internal {

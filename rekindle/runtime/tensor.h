@@ -74,7 +74,7 @@ class WriteGuard {
 class Tensor {
  public:
   // Names nothing; status() says so.
-  Tensor() = default;
+  Tensor() noexcept;
 
   // OK, or the first error on the way to this tensor.
   absl::Status status() const;
@@ -106,7 +106,7 @@ class Tensor {
   // REQUIRES: sizeof(T) is the element size (T of any size for Bytes).
   template <typename T>
   absl::StatusOr<std::vector<T>> ToHost(Site site = Site::Current()) const {
-    if (!status_.ok()) return status_;
+    if (absl::Status own = this->status(); !own.ok()) return own;
     if (bytes() % sizeof(T) != 0) {
       return absl::InvalidArgumentError("the bytes are no whole number of T");
     }
@@ -147,11 +147,14 @@ class Tensor {
   friend class Runtime;
   friend class internal::Core;
 
-  std::shared_ptr<internal::Core> core_;
+  // REQUIRES: there is a variable.
+  internal::Core& core() const;
+
   std::shared_ptr<internal::Variable> variable_;
   size_t offset_ = 0;  // bytes from the start of the storage
   Spec spec_;
-  absl::Status status_ = absl::FailedPreconditionError("empty tensor");
+  // Why there is no variable; OK if nothing ever was.
+  absl::Status status_;
 };
 
 }  // namespace rekindle

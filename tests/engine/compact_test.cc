@@ -109,7 +109,7 @@ TEST_F(CompactTest, PinnedOnesStayWhereTheyAreAndInTheWay) {
 TEST_F(CompactTest, InputsOfTheRunningCallStay) {
   OpenSmall(16);
   MakeSparse(16, 32);
-  std::vector<StorageId> inputs;
+  StorageIds inputs;
   std::vector<Words> words;
   for (size_t i = 0; i < 4; ++i) {
     inputs.push_back(values_[i].id);

@@ -93,8 +93,7 @@ class EngineTest : public ::testing::Test {
   }
 
   // A call whose outputs are MixAll of its inputs, salted by output number.
-  static CallSpec MixCall(std::vector<StorageId> inputs,
-                          std::vector<size_t> input_words,
+  static CallSpec MixCall(StorageIds inputs, std::vector<size_t> input_words,
                           std::vector<size_t> output_words, uint32_t salt) {
     CallSpec spec;
     spec.label = {"mix"};

@@ -218,6 +218,36 @@ TEST_F(EngineTest, ShortfallCountsAnInputThatCanBeMadeAgainOnce) {
   EXPECT_TRUE(engine_->Run(MixCall({y}, {kWords}, {kWords}, 2)).ok());
 }
 
+TEST_F(EngineTest, ExhaustionOfAnExecutorHasNoShortfall) {
+  Open(2 * kGranularity);
+  const StorageId x = Constant(Ramp());
+  CallSpec spec = MixCall({x}, {kWords}, {4 * kWords}, 1);
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(engine_->Run(std::move(spec)).status()));
+  EXPECT_TRUE(engine_->last_shortfall().has_value());
+  spec = MixCall({x}, {kWords}, {1}, 1);
+  spec.execute = [](const KernelBinding&) {
+    return absl::ResourceExhaustedError("handles");
+  };
+  EXPECT_TRUE(
+      absl::IsResourceExhausted(engine_->Run(std::move(spec)).status()));
+  EXPECT_FALSE(engine_->last_shortfall().has_value());
+}
+
+// It can be tried again.
+TEST_F(EngineTest, FailedRunLeavesItsSpecAsItWas) {
+  Open(2 * kGranularity);
+  const StorageId x = Constant(Ramp());
+  CallSpec spec = MixCall({x}, {kWords}, {4 * kWords}, 1);
+  EXPECT_FALSE(engine_->Run(std::move(spec)).ok());
+  ASSERT_TRUE(
+      engine_->SetBudget(engine_->last_shortfall()->needed_budget).ok());
+  const absl::StatusOr<CallResult> result = engine_->Run(std::move(spec));
+  ASSERT_TRUE(result.ok()) << result.status();
+  EXPECT_EQ(Read(result->outputs[0], 4 * kWords),
+            MixAll({Ramp()}, 1, 4 * kWords));
+}
+
 TEST_F(EngineTest, ErrorOfAnExecutorChangesNothing) {
   Open(kUnlimited);
   const StorageId x = Constant(Ramp());

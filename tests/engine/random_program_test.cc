@@ -197,7 +197,7 @@ class RandomProgram {
       spec.inputs.push_back(id);
       behaviour.input_words.push_back(handles_[handle].value.size());
     }
-    behaviour.changed = spec.mutates;
+    behaviour.changed.assign(spec.mutates.begin(), spec.mutates.end());
     behaviour.changed.insert(behaviour.changed.end(), spec.effects.begin(),
                              spec.effects.end());
     const size_t outputs = Below(4) + (mutated == 0 ? 1 : 0);

@@ -75,6 +75,35 @@ TEST_F(ExhaustionTest, MessageHasTheTrueNumbers) {
   EXPECT_LE(Named(Message(z)), 11 * kChunk);
 }
 
+// The copy that such an update makes first is no request of its own.
+TEST_F(ExhaustionTest, UpdateNextToASnapshotNamesWhatTheWholeCallNeeds) {
+  for (const bool lineage : {false, true}) {
+    Open(Chunks(2));
+    const Tensor w = Full(1);
+    const Tensor x = lineage ? Add(w, 1) : w;
+    const Tensor before = x.Snapshot();
+    const auto update = [&] {
+      return rt_->Call({.name = "update", .mutates = {0}}, {x, before},
+                       {x.spec(), x.spec()}, [](KernelArgs& a) {
+                         for (int64_t i = 0; i < kN; ++i) {
+                           a.inout<float>(0)[i] += a.input<float>(1)[i];
+                           a.output<float>(0)[i] = a.input<float>(1)[i];
+                           a.output<float>(1)[i] = a.inout<float>(0)[i];
+                         }
+                         return absl::OkStatus();
+                       });
+    };
+    const size_t named = Named(Message(update()[0]));
+    ASSERT_THAT(rt_->SetBudget(named), IsOk());
+    const std::vector<Tensor> outputs = update();
+    const float value = lineage ? 2 : 1;
+    EXPECT_EQ(Value(before), value);
+    EXPECT_EQ(Value(x), 2 * value);
+    EXPECT_EQ(Value(outputs[0]), value);
+    EXPECT_EQ(Value(outputs[1]), 2 * value);
+  }
+}
+
 TEST_F(ExhaustionTest, NoStepIsNamedBeforeTheFirst) {
   Open(Chunks(1));
   const Tensor w = Full(1);

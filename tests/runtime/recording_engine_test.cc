@@ -44,7 +44,7 @@ class RecordingEngineTest : public ::testing::Test {
   StorageId Constant() {
     return engine_.AddConstant(kChunk, Kind::kOther, {"constant"}).value();
   }
-  StorageId Call(std::vector<StorageId> inputs, double cost = 1) {
+  StorageId Call(StorageIds inputs, double cost = 1) {
     CallSpec spec;
     spec.label = {"call"};
     spec.inputs = std::move(inputs);
