@@ -61,23 +61,29 @@ std::vector<Tensor> Core::Call(const CallOptions& options,
                                absl::Span<const Tensor> inputs,
                                absl::Span<const Spec> outputs, Kernel kernel,
                                Site site) {
-  std::vector<Tensor> tensors;
-  tensors.reserve(outputs.size());
-  for (const Tensor& input : inputs) {
-    if (input.variable_ != nullptr || input.status_.ok()) continue;
-    for (const Spec& spec : outputs) {
-      tensors.push_back(Carry(spec, input.status_));
-    }
-    return tensors;
-  }
+  absl::StatusOr<std::vector<Tensor>> made =
+      TryCall(options, inputs, outputs, std::move(kernel), site);
+  if (made.ok()) return *std::move(made);
+  std::vector<Tensor> failed;
+  failed.reserve(outputs.size());
+  for (const Spec& spec : outputs) failed.push_back(Carry(spec, made.status()));
+  return failed;
+}
+
+absl::StatusOr<std::vector<Tensor>> Core::TryCall(
+    const CallOptions& options, absl::Span<const Tensor> inputs,
+    absl::Span<const Spec> outputs, Kernel kernel, Site site) {
+  // Errors that inputs carry are known already.
+  for (const Tensor& input : inputs) RK_RETURN_IF_ERROR(input.status_);
   const Label label = MakeLabel(options.name, site);
   const absl::StatusOr<StorageIds> storages =
       RunCall(options, label, inputs, outputs, std::move(kernel));
-  if (!storages.ok()) Note(storages.status()).IgnoreError();
+  if (!storages.ok()) return Note(storages.status());
+  std::vector<Tensor> tensors;
+  tensors.reserve(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    tensors.push_back(storages.ok() ? MakeTensor(outputs[i], (*storages)[i],
-                                                 options.kind, label)
-                                    : Carry(outputs[i], storages.status()));
+    tensors.push_back(
+        MakeTensor(outputs[i], (*storages)[i], options.kind, label));
   }
   return tensors;
 }

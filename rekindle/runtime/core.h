@@ -55,6 +55,10 @@ class Core : public std::enable_shared_from_this<Core> {
                            absl::Span<const Tensor> inputs,
                            absl::Span<const Spec> outputs, Kernel kernel,
                            Site site);
+  absl::StatusOr<std::vector<Tensor>> TryCall(const CallOptions& options,
+                                              absl::Span<const Tensor> inputs,
+                                              absl::Span<const Spec> outputs,
+                                              Kernel kernel, Site site);
   absl::Status BeginStep(Site site);
   absl::Status SetBudget(size_t bytes);
   absl::StatusOr<Stream> CreateStream();

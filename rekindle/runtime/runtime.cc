@@ -52,6 +52,12 @@ std::vector<Tensor> Runtime::Call(const CallOptions& options,
                      std::move(kernel), site);
 }
 
+absl::StatusOr<std::vector<Tensor>> Runtime::TryCall(
+    const CallOptions& options, absl::Span<const Tensor> inputs,
+    absl::Span<const Spec> outputs, Kernel kernel, Site site) {
+  return core_->TryCall(options, inputs, outputs, std::move(kernel), site);
+}
+
 absl::Status Runtime::BeginStep(Site site) { return core_->BeginStep(site); }
 
 absl::Status Runtime::SetBudget(size_t bytes) {

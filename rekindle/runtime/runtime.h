@@ -69,6 +69,14 @@ class Runtime {
                            std::initializer_list<Spec> outputs, Kernel kernel,
                            Site site = Site::Current());
 
+  // The same for programs that look at each error where it happens, also that
+  // of a call without outputs: the error itself, and not tensors that carry it.
+  absl::StatusOr<std::vector<Tensor>> TryCall(const CallOptions& options,
+                                              absl::Span<const Tensor> inputs,
+                                              absl::Span<const Spec> outputs,
+                                              Kernel kernel,
+                                              Site site = Site::Current());
+
   // Marks the start of a training step. What is still referenced becomes
   // constant (carried states, running sums), so no step remembers the one
   // before. Returns the first error of the step before, once.
