@@ -23,7 +23,14 @@
 extern "C" {
 #endif
 
-typedef enum rk_status {
+/* A C program can put any number into an enum; C++ must expect that. */
+#ifdef __cplusplus
+#define RK_ANY_INT : int
+#else
+#define RK_ANY_INT
+#endif
+
+typedef enum rk_status RK_ANY_INT {
   RK_OK = 0,
   RK_UNKNOWN = 2,
   RK_INVALID_ARGUMENT = 3,
@@ -53,10 +60,14 @@ typedef struct rk_kernel_args rk_kernel_args;
 /* The device's handle of a stream (a CUstream); 0: the runtime's default. */
 typedef uintptr_t rk_stream;
 
-typedef enum rk_dtype { RK_F32 = 0, RK_I32 = 1, RK_BYTES = 2 } rk_dtype;
+typedef enum rk_dtype RK_ANY_INT {
+  RK_F32 = 0,
+  RK_I32 = 1,
+  RK_BYTES = 2
+} rk_dtype;
 
 /* What a tensor is for. Only reports look at it. */
-typedef enum rk_kind {
+typedef enum rk_kind RK_ANY_INT {
   RK_ACTIVATION = 0,
   RK_PARAMETER = 1,
   RK_GRADIENT = 2,
@@ -66,7 +77,7 @@ typedef enum rk_kind {
 } rk_kind;
 
 /* How much the outputs of a call are wanted kept. */
-typedef enum rk_keep {
+typedef enum rk_keep RK_ANY_INT {
   RK_KEEP_DEFAULT = 0,
   RK_KEEP_CHEAP = 1,      /* cheap to recompute: give these up first */
   RK_KEEP_RATHER_NOT = 2, /* rather not recompute */
