@@ -49,7 +49,7 @@ class Maker {
         break;
       case Action::kBudget:
         operation.operands.clear();
-        operation.amount = 4 + Below(60);
+        operation.amount = 4 + Below(40);
         break;
       default:
         break;
@@ -113,7 +113,7 @@ Program MakeProgram(uint32_t seed, Level level, DeviceKind device,
 }
 
 size_t RandomBudget(uint32_t seed) {
-  return kChunk * (6 + std::mt19937(seed + 1)() % 40);
+  return kChunk * (6 + std::mt19937(seed + 1)() % 24);
 }
 
 }  // namespace rekindle::programs
