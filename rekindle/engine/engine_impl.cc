@@ -139,16 +139,15 @@ absl::Status Engine::Impl::DetachAll() {
 }
 
 // Oldest first: what was carried here from earlier is older than what was
-// computed from it, and holds all the history behind it.
-absl::Status Engine::Impl::CutLineage() {
+// computed from it, and holds all the history behind it. An error leaves the
+// rest as it was: the call before is done, and the next one will meet it.
+void Engine::Impl::CutLineage() {
   const auto most = static_cast<size_t>(options_.max_lineage_calls);
-  if (most == 0 || graph_.call_count() <= most) return absl::OkStatus();
+  if (most == 0 || graph_.call_count() <= most) return;
   for (StorageId id : graph_.ReferencedWithLineage()) {
     if (graph_.call_count() <= most / 2) break;
-    const absl::StatusOr<bool> fits = MakeConstant(Get(id));
-    if (!fits.ok()) return fits.status();
+    if (!MakeConstant(Get(id)).ok()) break;
   }
-  return absl::OkStatus();
 }
 
 bool Engine::Impl::Evict(StorageId id) {
@@ -227,7 +226,6 @@ StorageList Engine::Impl::Dependents(const CallSpec& spec,
 absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   RK_RETURN_IF_ERROR(Validate(spec, graph_));
-  RK_RETURN_IF_ERROR(CutLineage());
   const StorageList inputs = Inputs(spec);
   Attempt attempt;
   const StorageList dependents = Dependents(spec, inputs);
@@ -241,6 +239,9 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec spec) {
     RK_ASSIGN_OR_RETURN(attempt, RunOnce(spec, inputs, Old::kKeep));
   }
   if (!attempt.fits) return TooSmall(RequestOf(spec, inputs));
+  // Only after success: a call that did not fit would find more constants, and
+  // less room, when it is tried again.
+  CutLineage();
   return std::move(attempt.result);
 }
 
