@@ -142,16 +142,15 @@ absl::Status Engine::Impl::DetachAll() {
 }
 
 // Oldest first: what was carried here from earlier is older than what was
-// computed from it, and holds all the history behind it.
-absl::Status Engine::Impl::CutLineage() {
+// computed from it, and holds all the history behind it. An error leaves the
+// rest as it was: the call before is done, and the next one will meet it.
+void Engine::Impl::CutLineage() {
   const auto most = static_cast<size_t>(options_.max_lineage_calls);
-  if (most == 0 || graph_.call_count() <= most) return absl::OkStatus();
+  if (most == 0 || graph_.call_count() <= most) return;
   for (StorageId id : graph_.ReferencedWithLineage()) {
     if (graph_.call_count() <= most / 2) break;
-    const absl::StatusOr<bool> fits = MakeConstant(Get(id));
-    if (!fits.ok()) return fits.status();
+    if (!MakeConstant(Get(id)).ok()) break;
   }
-  return absl::OkStatus();
 }
 
 bool Engine::Impl::Evict(StorageId id) {
@@ -231,7 +230,6 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec& spec) {
   auto settle = absl::MakeCleanup([this] { residency_.Settle(); });
   shortfall_.reset();
   RK_RETURN_IF_ERROR(Validate(spec, graph_));
-  RK_RETURN_IF_ERROR(CutLineage());
   const StorageList inputs = Inputs(spec);
   CallResult result;
   bool done = false;
@@ -246,6 +244,9 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec& spec) {
     RK_ASSIGN_OR_RETURN(done, RunOnce(spec, inputs, Old::kKeep, result));
   }
   if (!done) return TooSmall(RequestOf(spec, inputs));
+  // Only after success: a call that did not fit would find more constants, and
+  // less room, when it is tried again.
+  CutLineage();
   return result;
 }
 

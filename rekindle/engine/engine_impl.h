@@ -89,7 +89,7 @@ class Engine::Impl {
                     absl::Span<Storage* const> inputs) const;
 
   // Keeps EngineOptions::max_lineage_calls.
-  absl::Status CutLineage();
+  void CutLineage();
 
   const EngineOptions options_;
   Device& device_;

@@ -350,6 +350,29 @@ TEST_F(EngineTest, MeasuredCostIsTheTimeOfTheFirstRun) {
   EXPECT_GT(engine_->stats().call_cost, 0);
 }
 
+TEST_F(EngineTest, NamedBudgetIsEnoughAlsoWhereLineageIsCut) {
+  Open(8 * kGranularity);
+  EngineOptions options;
+  options.max_lineage_calls = 8;
+  engine_ = std::make_unique<Engine>(*device_, *allocator_,
+                                     MakePolicy("dtr_eq").value(), options);
+  const StorageId x = Constant(Ramp());
+  const auto call = [&](uint32_t salt) {
+    const std::vector<size_t> six(6, kWords);
+    return engine_->Run(MixCall({x}, {kWords}, six, salt));
+  };
+  StorageId last;
+  for (uint32_t i = 0; i < 8; ++i) last = call(i).value().outputs[0];
+  ASSERT_TRUE(engine_->Pin(last, {"guard"}).ok());
+  ASSERT_TRUE(call(8).ok());
+  // Now not even the values of one call fit, to become constants.
+  ASSERT_TRUE(engine_->SetBudget(7 * kGranularity).ok());
+  ASSERT_FALSE(call(9).ok());
+  ASSERT_TRUE(
+      engine_->SetBudget(engine_->last_shortfall()->needed_budget).ok());
+  EXPECT_TRUE(call(9).ok());
+}
+
 // x -> a -> b -> c ..., under a budget of four storages.
 TEST_F(EngineTest, ChainBackwardUnderFourStorages) {
   constexpr size_t kSmall = 1024;

@@ -84,8 +84,8 @@ void Histogram::Add(const Outcome& outcome) {
 
 std::string ToString(const Histogram& histogram) {
   const auto percent = [&histogram](int64_t count) {
-    return absl::StrCat(
-        100 * count / std::max<int64_t>(histogram.programs, 1), "%");
+    return absl::StrCat(100 * count / std::max<int64_t>(histogram.programs, 1),
+                        "%");
   };
   return absl::StrCat(
       histogram.programs, " programs: ", percent(histogram.recomputed),
@@ -97,9 +97,9 @@ std::string ToString(const Histogram& histogram) {
 
 std::string FailureOf(const Program& program, const RunOptions& options) {
   std::string output;
-  const bool right = RunInChild(
-      [&] { return IsRight(RunProgram(program, options)); }, kSecondsOfAProgram,
-      &output);
+  const bool right =
+      RunInChild([&] { return IsRight(RunProgram(program, options)); },
+                 kSecondsOfAProgram, &output);
   if (right) return "";
   return output.empty() ? "it ended without a word\n" : output;
 }

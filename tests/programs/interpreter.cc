@@ -176,9 +176,8 @@ class Interpreter {
   }
 
   size_t ValueOf(const Operation& operation) const {
-    return operation.operands.empty()
-               ? 0
-               : operation.operands[0] % values_.size();
+    return operation.operands.empty() ? 0
+                                      : operation.operands[0] % values_.size();
   }
   Stream StreamOf(const Operation& operation) const {
     return streams_[operation.stream % streams_.size()];
@@ -239,9 +238,7 @@ class Interpreter {
   void Constant(const Operation& operation) {
     if (operation.outputs.empty()) return;
     Words words = RandomWords(operation.salt, operation.outputs[0]);
-    if (Done([&] {
-          return machine_->Constant(words, StreamOf(operation));
-        })) {
+    if (Done([&] { return machine_->Constant(words, StreamOf(operation)); })) {
       values_.push_back(NewValue(std::move(words)));
     }
   }
@@ -310,9 +307,9 @@ class Interpreter {
 
   void Write(const Operation& operation, size_t value) {
     const Words words = RandomWords(operation.salt, values_[value].words);
-    const absl::Status status = Try(
-        [&] { return machine_->Write(value, words, StreamOf(operation)); },
-        machine_->most_retries(), absl::StatusCode::kFailedPrecondition);
+    const absl::Status status =
+        Try([&] { return machine_->Write(value, words, StreamOf(operation)); },
+            machine_->most_retries(), absl::StatusCode::kFailedPrecondition);
     if (!status.ok()) return;
     std::copy(words.begin(), words.end(), values_[value].data());
   }
@@ -336,9 +333,8 @@ class Interpreter {
   void EndStream(const Operation& operation) {
     Stream& stream = streams_[operation.stream % streams_.size()];
     if (stream == Stream()) return;
-    const absl::Status status =
-        Try([&] { return machine_->EndStream(stream); }, 0,
-            absl::StatusCode::kFailedPrecondition);
+    const absl::Status status = Try([&] { return machine_->EndStream(stream); },
+                                    0, absl::StatusCode::kFailedPrecondition);
     if (!status.ok()) return;
     Done([&] {
       const absl::StatusOr<Stream> made = machine_->CreateStream();
@@ -384,8 +380,7 @@ class Interpreter {
   void Close() {
     cuda::FakeDriver* const driver = device_.driver();
     device_.RunAll();
-    outcome_.device_calls =
-        device_.device().calls(Verb::kAny) - calls_before_;
+    outcome_.device_calls = device_.device().calls(Verb::kAny) - calls_before_;
     outcome_.kernel_runs = device_.kernel_runs();
     outcome_.faulted = device_.failed();
     device_.device().Clear();

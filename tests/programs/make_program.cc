@@ -12,10 +12,10 @@ constexpr struct {
   Action action;
   uint32_t weight;
 } kMixture[] = {
-    {Action::kConstant, 9}, {Action::kCall, 46},  {Action::kView, 4},
-    {Action::kSnapshot, 5}, {Action::kRead, 6},   {Action::kWrite, 2},
-    {Action::kEvict, 6},    {Action::kGuard, 3},  {Action::kEndGuard, 3},
-    {Action::kRelease, 11}, {Action::kDetach, 1}, {Action::kStep, 1},
+    {Action::kConstant, 9}, {Action::kCall, 46},    {Action::kView, 4},
+    {Action::kSnapshot, 5}, {Action::kRead, 6},     {Action::kWrite, 2},
+    {Action::kEvict, 6},    {Action::kGuard, 3},    {Action::kEndGuard, 3},
+    {Action::kRelease, 11}, {Action::kDetach, 1},   {Action::kStep, 1},
     {Action::kBudget, 2},   {Action::kEndStream, 1}};
 
 constexpr uint32_t kWords[] = {0,   1,   17,  40,   60,   100,
@@ -49,7 +49,7 @@ class Maker {
         break;
       case Action::kBudget:
         operation.operands.clear();
-        operation.amount = 4 + Below(60);
+        operation.amount = 4 + Below(40);
         break;
       default:
         break;
@@ -113,7 +113,7 @@ Program MakeProgram(uint32_t seed, Level level, DeviceKind device,
 }
 
 size_t RandomBudget(uint32_t seed) {
-  return kChunk * (6 + std::mt19937(seed + 1)() % 40);
+  return kChunk * (6 + std::mt19937(seed + 1)() % 24);
 }
 
 }  // namespace rekindle::programs

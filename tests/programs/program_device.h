@@ -26,7 +26,7 @@ struct KernelFault {
 // The device that a program runs on and the kernels that run there.
 class ProgramDevice {
  public:
-  static constexpr size_t kCapacity = size_t{32} << 20;
+  static constexpr size_t kCapacity = size_t{2} << 20;
 
   struct Range {
     DeviceAddress address = 0;
