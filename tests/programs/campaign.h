@@ -14,9 +14,9 @@ namespace rekindle::programs {
 struct Histogram {
   int64_t programs = 0;
   int64_t recomputed = 0;
-  int64_t deep = 0;        // chains of three calls and more
-  int64_t rescued = 0;     // updated something with evicted readers
-  int64_t moved = 0;       // small values
+  int64_t deep = 0;         // chains of three calls and more
+  int64_t rescued = 0;      // updated something with evicted readers
+  int64_t moved = 0;        // small values
   int64_t did_not_fit = 0;  // at first
 
   void Add(const Outcome& outcome);
