@@ -115,15 +115,15 @@ class Interpreter {
   // fault is done once more.
   absl::Status Try(const std::function<absl::Status()>& action, int retries,
                    absl::StatusCode accepted = absl::StatusCode::kOk) {
-    bool faulted = false;
+    bool faulted = device_.failed();
     for (int tries = 0;; ++tries) {
       const absl::Status status = action();
       if (status.ok() || status.code() == accepted) return status;
-      if (!faulted && IsInjected(status)) {
+      if (!faulted && device_.failed()) {
         faulted = true;
-        --tries;
+        ++retries;
         Check();
-        continue;
+        if (IsInjected(status)) continue;
       }
       Check();
       if (!absl::IsResourceExhausted(status) || !limited()) {
@@ -151,8 +151,10 @@ class Interpreter {
 
   void SetBudget(size_t bytes) {
     budget_ = bytes;
-    const auto set = [this, bytes] { return machine_->SetBudget(bytes); };
-    if (!Try(set, 0).ok()) return;
+    absl::Status status = machine_->SetBudget(bytes);
+    // What the device would not take back, it takes now.
+    if (IsInjected(status)) status = machine_->SetBudget(bytes);
+    if (!status.ok()) return Fail(status.ToString());
     const size_t created = device_.device().memory_info().created;
     allowed_ = std::max(bytes, created);
     most_allowed_ = std::max(most_allowed_, allowed_);
@@ -164,7 +166,10 @@ class Interpreter {
 
   void Check() {
     if (!Right()) return;
-    if (options_.check_invariants) machine_->CheckInvariants();
+    const bool faulty = options_.fault.kind != Fault::Kind::kNone;
+    if (options_.check_invariants && (!faulty || device_.failed())) {
+      machine_->CheckInvariants();
+    }
     const MemoryInfo memory = device_.device().memory_info();
     if (memory.created > allowed_ || memory.peak_created > most_allowed_) {
       Fail(absl::StrCat("the device gave ", memory.created, ", at most ",

@@ -26,7 +26,8 @@ struct Fault {
 };
 
 struct RunOptions {
-  // Engine, allocator and device check themselves after every operation.
+  // Engine and allocator check themselves after every operation; with a fault,
+  // after every operation since.
   bool check_invariants = true;
   // What fails with this fault is done again.
   Fault fault;
