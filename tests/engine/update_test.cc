@@ -97,6 +97,30 @@ TEST_F(UpdateTest, UpdateOfAValueKeepsItsLineage) {
   engine_->CheckInvariants();
 }
 
+// Activations in place, each version read by a call whose result is needed
+// later, as a backward pass does.
+TEST_F(UpdateTest, ReadersOfEveryVersionOfAChainCanBeMadeAgain) {
+  Open(6 * kGranularity);
+  StorageId y = Next(Constant(Ramp()), kWords);
+  Words value = MixAll({Ramp()}, 1, kWords);
+  std::vector<StorageId> readers;
+  std::vector<Words> expected;
+  for (uint32_t i = 0; i < 12; ++i) {
+    readers.push_back(Next(y, kWords, i));
+    expected.push_back(MixAll({value}, i, kWords));
+    y = Bump(y, kWords, i);
+    value = Bumped(value, i);
+  }
+  for (size_t i = readers.size(); i-- > 0;) {
+    EXPECT_EQ(Read(readers[i], kWords), expected[i]);
+    engine_->DropReference(readers[i]);
+    engine_->CheckInvariants();
+  }
+  EXPECT_EQ(Read(y, kWords), value);
+  EXPECT_GT(engine_->stats().recomputations, 12);
+  EXPECT_LE(device_->memory_info().peak_created, 6 * kGranularity);
+}
+
 TEST_F(UpdateTest, RepeatedUpdateCopiesADetachedOldValue) {
   Open(kUnlimited);
   const StorageId x = Constant(Ramp());
@@ -177,6 +201,28 @@ TEST_F(UpdateTest, EffectsHappenOnce) {
   EXPECT_TRUE(engine_->IsConstant(counter));
   EXPECT_FALSE(engine_->IsConstant(result.outputs[0]));
   engine_->CheckInvariants();
+}
+
+// Statistics of a layer that runs in every step of a deep network.
+TEST_F(UpdateTest, EffectsHappenOnceACallHoweverOftenItIsRepeated) {
+  Open(8 * kGranularity);
+  int runs = 0;
+  StorageId counter = Constant(Words(16, 0));
+  std::vector<StorageId> chain = {Constant(Ramp())};
+  constexpr int kLayers = 20;
+  for (int i = 0; i < kLayers; ++i) {
+    const CallResult result =
+        engine_->Run(CountingCall(chain.back(), counter, &runs)).value();
+    chain.push_back(result.outputs[0]);
+    counter = result.updated[0];
+  }
+  while (chain.size() > 1) {
+    Read(chain.back(), kWords);
+    engine_->DropReference(chain.back());
+    chain.pop_back();
+  }
+  EXPECT_GT(runs, kLayers);
+  EXPECT_EQ(Read(counter, 16)[0], static_cast<uint32_t>(kLayers));
 }
 
 TEST_F(UpdateTest, WriteMovesAConstantOn) {

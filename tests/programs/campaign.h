@@ -14,9 +14,9 @@ namespace rekindle::programs {
 struct Histogram {
   int64_t programs = 0;
   int64_t recomputed = 0;
-  int64_t deep = 0;        // chains of three calls and more
-  int64_t rescued = 0;     // updated something with evicted readers
-  int64_t moved = 0;       // small values
+  int64_t deep = 0;         // chains of three calls and more
+  int64_t rescued = 0;      // updated something with evicted readers
+  int64_t moved = 0;        // small values
   int64_t did_not_fit = 0;  // at first
 
   void Add(const Outcome& outcome);
@@ -39,5 +39,10 @@ Report RunCampaign(Level level, DeviceKind device, uint32_t programs,
 std::string FailureOf(const Program& program, const RunOptions& options = {});
 // The same of a program as text, for tests.
 std::string FailureOf(const std::string& program);
+
+// What is wrong with a program, and the smallest one that fails like it: whose
+// failure also contains `what`.
+std::string Explain(const Program& failing, const RunOptions& options,
+                    const std::string& what = "");
 
 }  // namespace rekindle::programs

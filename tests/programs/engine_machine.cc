@@ -81,14 +81,14 @@ class EngineMachine : public Machine {
     const StorageId storage = values_[value];
     RK_ASSIGN_OR_RETURN(const DeviceAddress address,
                         engine_->Pin(storage, {"read"}, stream));
-    auto unpin =
-        absl::MakeCleanup([&] { engine_->Unpin(storage, stream); });
+    auto unpin = absl::MakeCleanup([&] { engine_->Unpin(storage, stream); });
     return device_.Compare(stream, address, words, what);
   }
 
   absl::Status Write(size_t value, const Words& words, Stream stream) override {
-    RK_ASSIGN_OR_RETURN(const Engine::Writable to,
-                        engine_->PinForWrite(values_[value], {"write"}, stream));
+    RK_ASSIGN_OR_RETURN(
+        const Engine::Writable to,
+        engine_->PinForWrite(values_[value], {"write"}, stream));
     values_[value] = to.storage;
     const absl::Status status = device_.Put(stream, to.address, words);
     engine_->Unpin(to.storage, stream);
@@ -142,7 +142,7 @@ class EngineMachine : public Machine {
     if (!engine_->last_shortfall().has_value()) return std::nullopt;
     return engine_->last_shortfall()->needed_budget;
   }
-  int most_retries() const override { return 1; }
+  int retries_of_a_call() const override { return 1; }
   EngineStats engine_stats() const override { return engine_->stats(); }
   AllocatorStats allocator_stats() const override {
     return allocator_->stats();

@@ -145,8 +145,8 @@ class Interpreter {
       SetBudget(std::max(*named, budget_));
     }
   }
-  bool Done(const std::function<absl::Status()>& action) {
-    return Try(action, machine_->most_retries()).ok();
+  bool Done(const std::function<absl::Status()>& action, int retries = 1) {
+    return Try(action, retries).ok();
   }
 
   void SetBudget(size_t bytes) {
@@ -181,9 +181,8 @@ class Interpreter {
   }
 
   size_t ValueOf(const Operation& operation) const {
-    return operation.operands.empty()
-               ? 0
-               : operation.operands[0] % values_.size();
+    return operation.operands.empty() ? 0
+                                      : operation.operands[0] % values_.size();
   }
   Stream StreamOf(const Operation& operation) const {
     return streams_[operation.stream % streams_.size()];
@@ -244,9 +243,7 @@ class Interpreter {
   void Constant(const Operation& operation) {
     if (operation.outputs.empty()) return;
     Words words = RandomWords(operation.salt, operation.outputs[0]);
-    if (Done([&] {
-          return machine_->Constant(words, StreamOf(operation));
-        })) {
+    if (Done([&] { return machine_->Constant(words, StreamOf(operation)); })) {
       values_.push_back(NewValue(std::move(words)));
     }
   }
@@ -283,7 +280,8 @@ class Interpreter {
 
   void Call(const Operation& operation) {
     const MachineCall call = Resolve(operation);
-    if (!Done([&] { return machine_->Call(call); })) return;
+    const auto run = [&] { return machine_->Call(call); };
+    if (!Done(run, machine_->retries_of_a_call())) return;
     std::vector<uint32_t*> inputs;
     for (size_t input : call.inputs) inputs.push_back(values_[input].data());
     std::vector<uint32_t*> outputs;
@@ -315,9 +313,9 @@ class Interpreter {
 
   void Write(const Operation& operation, size_t value) {
     const Words words = RandomWords(operation.salt, values_[value].words);
-    const absl::Status status = Try(
-        [&] { return machine_->Write(value, words, StreamOf(operation)); },
-        machine_->most_retries(), absl::StatusCode::kFailedPrecondition);
+    const absl::Status status =
+        Try([&] { return machine_->Write(value, words, StreamOf(operation)); },
+            /*retries=*/1, absl::StatusCode::kFailedPrecondition);
     if (!status.ok()) return;
     std::copy(words.begin(), words.end(), values_[value].data());
   }
@@ -341,9 +339,8 @@ class Interpreter {
   void EndStream(const Operation& operation) {
     Stream& stream = streams_[operation.stream % streams_.size()];
     if (stream == Stream()) return;
-    const absl::Status status =
-        Try([&] { return machine_->EndStream(stream); }, 0,
-            absl::StatusCode::kFailedPrecondition);
+    const absl::Status status = Try([&] { return machine_->EndStream(stream); },
+                                    0, absl::StatusCode::kFailedPrecondition);
     if (!status.ok()) return;
     Done([&] {
       const absl::StatusOr<Stream> made = machine_->CreateStream();
@@ -389,8 +386,7 @@ class Interpreter {
   void Close() {
     cuda::FakeDriver* const driver = device_.driver();
     device_.RunAll();
-    outcome_.device_calls =
-        device_.device().calls(Verb::kAny) - calls_before_;
+    outcome_.device_calls = device_.device().calls(Verb::kAny) - calls_before_;
     outcome_.kernel_runs = device_.kernel_runs();
     outcome_.faulted = device_.failed();
     device_.device().Clear();

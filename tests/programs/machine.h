@@ -69,7 +69,7 @@ class Machine {
   virtual std::optional<size_t> NamedBudget(
       const absl::Status& status) const = 0;
   // How many times one call may be told of a budget that is not yet enough.
-  virtual int most_retries() const = 0;
+  virtual int retries_of_a_call() const = 0;
   virtual EngineStats engine_stats() const = 0;
   virtual AllocatorStats allocator_stats() const = 0;
   virtual void CheckInvariants() const = 0;

@@ -12,10 +12,10 @@ constexpr struct {
   Action action;
   uint32_t weight;
 } kMixture[] = {
-    {Action::kConstant, 9}, {Action::kCall, 46},  {Action::kView, 4},
-    {Action::kSnapshot, 5}, {Action::kRead, 6},   {Action::kWrite, 2},
-    {Action::kEvict, 6},    {Action::kGuard, 3},  {Action::kEndGuard, 3},
-    {Action::kRelease, 11}, {Action::kDetach, 1}, {Action::kStep, 1},
+    {Action::kConstant, 9}, {Action::kCall, 46},    {Action::kView, 4},
+    {Action::kSnapshot, 5}, {Action::kRead, 6},     {Action::kWrite, 2},
+    {Action::kEvict, 6},    {Action::kGuard, 3},    {Action::kEndGuard, 3},
+    {Action::kRelease, 11}, {Action::kDetach, 1},   {Action::kStep, 1},
     {Action::kBudget, 2},   {Action::kEndStream, 1}};
 
 constexpr uint32_t kWords[] = {0,   1,   17,  40,   60,   100,

@@ -126,9 +126,7 @@ void ProgramDevice::RunSome(size_t most) {
   if (fake_ != nullptr) fake_->driver().RunSome(most);
 }
 
-void ProgramDevice::RunAll() {
-  RunSome(std::numeric_limits<size_t>::max());
-}
+void ProgramDevice::RunAll() { RunSome(std::numeric_limits<size_t>::max()); }
 
 std::string ProgramDevice::wrong() const {
   if (!wrong_.empty() || fake_ == nullptr) return wrong_;

@@ -61,8 +61,8 @@ std::string FailureOf(const Program& program, const Fault& fault) {
 }
 
 void Sweep(Level level, DeviceKind device, Fault fault, uint32_t programs) {
-  for (uint32_t seed = 1;
-       seed <= programs && !::testing::Test::HasFailure(); ++seed) {
+  for (uint32_t seed = 1; seed <= programs && !::testing::Test::HasFailure();
+       ++seed) {
     Program program = MakeProgram(seed, level, device, kOperations);
     program.budget = RandomBudget(seed) / 2;
     // A value check that fails to read what a call wrote over a constant comes
@@ -110,12 +110,12 @@ TEST_P(RandomFaultsTest, KernelsMayThrow) {
   Sweep(GetParam(), DeviceKind::kHost, {Fault::Kind::kKernelThrows}, kPrograms);
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    Levels, RandomFaultsTest,
-    ::testing::Values(Level::kEngine, Level::kRuntime),
-    [](const ::testing::TestParamInfo<Level>& level) {
-      return level.param == Level::kEngine ? "Engine" : "Runtime";
-    });
+INSTANTIATE_TEST_SUITE_P(Levels, RandomFaultsTest,
+                         ::testing::Values(Level::kEngine, Level::kRuntime),
+                         [](const ::testing::TestParamInfo<Level>& level) {
+                           return level.param == Level::kEngine ? "Engine"
+                                                                : "Runtime";
+                         });
 
 }  // namespace
 }  // namespace rekindle::programs

@@ -146,7 +146,7 @@ class RuntimeMachine : public Machine {
     if (!bytes.ok()) return std::nullopt;
     return *bytes;
   }
-  int most_retries() const override { return kRetriesOfACall; }
+  int retries_of_a_call() const override { return kRetriesOfACall; }
   EngineStats engine_stats() const override { return rt_->Stats().engine; }
   AllocatorStats allocator_stats() const override {
     return rt_->Stats().allocator;

@@ -13,7 +13,8 @@ namespace rekindle::programs {
 // quarter, down to single ones, over and over. Asks `fails` at most
 // `most_tries` times.
 // REQUIRES: fails(program), and that it says the same every time.
-Program Shrink(Program program, const std::function<bool(const Program&)>& fails,
+Program Shrink(Program program,
+               const std::function<bool(const Program&)>& fails,
                int most_tries = 2000);
 
 }  // namespace rekindle::programs
