@@ -105,7 +105,8 @@ void Engine::Impl::Unpin(StorageId id, Stream stream) {
   }
   residency_.Unpin(storage);
   residency_.Settle();
-  EvictDownTo(allocator_.stats().budget);
+  // A device that refuses twice: there is nobody to tell.
+  EvictDownTo(allocator_.stats().budget).IgnoreError();
 }
 
 void Engine::Impl::StreamEnded(Stream stream) {
@@ -163,16 +164,10 @@ bool Engine::Impl::Evict(StorageId id) {
 
 absl::Status Engine::Impl::SetBudget(size_t bytes) {
   RK_RETURN_IF_ERROR(allocator_.SetBudget(bytes));
-  EvictDownTo(bytes);
-  const AllocatorStats stats = allocator_.stats();
-  if (stats.physical_bytes <= std::max(bytes, stats.live_physical_bytes)) {
-    return absl::OkStatus();
-  }
-  // The device would not take back what was given up; a Free cannot say so.
-  return allocator_.SetBudget(bytes);
+  return EvictDownTo(bytes);
 }
 
-void Engine::Impl::EvictDownTo(size_t bytes) {
+absl::Status Engine::Impl::EvictDownTo(size_t bytes) {
   while (residency_.held_bytes() > bytes) {
     const absl::StatusOr<bool> less =
         residency_.MakeRoom(residency_.held_bytes() - bytes);
@@ -180,6 +175,12 @@ void Engine::Impl::EvictDownTo(size_t bytes) {
     if (less.ok() ? !*less : !residency_.EvictVictim()) break;
   }
   residency_.Settle();
+  const AllocatorStats stats = allocator_.stats();
+  if (stats.physical_bytes <= std::max(bytes, stats.live_physical_bytes)) {
+    return absl::OkStatus();
+  }
+  // The device would not take back what was given up; a Free cannot say so.
+  return allocator_.SetBudget(bytes);
 }
 
 absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,

@@ -47,8 +47,9 @@ class Engine::Impl {
   void CheckInvariants() const;
 
  private:
-  // Gives up what can be given up while more physical memory is in use.
-  void EvictDownTo(size_t bytes);
+  // Gives up what can be given up while more physical memory is in use. An
+  // error: the device would not take all of it back.
+  absl::Status EvictDownTo(size_t bytes);
   StorageList Inputs(const CallSpec& spec) const;
   // Referenced or pinned storages that would need the old value of a constant
   // that the call changes.

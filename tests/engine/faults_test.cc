@@ -150,5 +150,21 @@ TEST_F(FaultsTest, ALoweredBudgetHoldsOrIsAnError) {
   }
 }
 
+TEST_F(FaultsTest, APinThatEndsGivesBackThoughTheDeviceRefusesOnce) {
+  OpenFaulty();
+  const StorageId x = Constant(Ramp());
+  const StorageId y = Next(x, kWords);
+  ASSERT_TRUE(engine_->Pin(y, {"guard"}).ok());
+  ASSERT_TRUE(engine_->SetBudget(kGranularity).ok());
+  ASSERT_EQ(device_->memory_info().created, 2 * kGranularity);
+  faults_->FailCall(Verb::kUnmap, 1, absl::UnavailableError("injected"));
+  engine_->Unpin(y);
+  EXPECT_EQ(faults_->failures(), 1);
+  EXPECT_EQ(device_->memory_info().created, kGranularity);
+  engine_->CheckInvariants();
+  engine_.reset();
+  allocator_.reset();
+}
+
 }  // namespace
 }  // namespace rekindle

@@ -3,11 +3,12 @@
 
 #include <sys/mman.h>
 
+#include <algorithm>
 #include <cstdio>
-#include <memory>
 #include <new>
 
 #include "absl/cleanup/cleanup.h"
+#include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
 #include "gtest/gtest.h"
 #include "rekindle/base/check.h"
@@ -56,21 +57,6 @@ bool RunAll(Level level, DeviceKind device, uint32_t programs,
   return true;
 }
 
-std::string Describe(const Program& failing, const RunOptions& options) {
-  const auto fails = [&options](const Program& program) {
-    return !FailureOf(program, options).empty();
-  };
-  if (!fails(failing)) {
-    return absl::StrCat("seed ", failing.seed,
-                        " failed among others and does not fail alone:\n",
-                        ToString(failing));
-  }
-  const Program least = Shrink(failing, fails);
-  return absl::StrCat("seed ", failing.seed, ": ", FailureOf(failing, options),
-                      "the smallest program that fails:\n", ToString(least),
-                      FailureOf(least, options));
-}
-
 }  // namespace
 
 void Histogram::Add(const Outcome& outcome) {
@@ -109,6 +95,23 @@ std::string FailureOf(const std::string& program) {
   return read.ok() ? FailureOf(*read) : read.status().ToString();
 }
 
+std::string Explain(const Program& failing, const RunOptions& options,
+                    const std::string& what) {
+  const auto fails = [&](const Program& program) {
+    const std::string failure = FailureOf(program, options);
+    return !failure.empty() && absl::StrContains(failure, what);
+  };
+  if (!fails(failing)) {
+    return absl::StrCat("seed ", failing.seed,
+                        " failed among others and does not fail alone:\n",
+                        ToString(failing));
+  }
+  const Program least = Shrink(failing, fails);
+  return absl::StrCat("seed ", failing.seed, ": ", FailureOf(failing, options),
+                      "the smallest program that fails:\n", ToString(least),
+                      FailureOf(least, options));
+}
+
 Report RunCampaign(Level level, DeviceKind device, uint32_t programs,
                    const RunOptions& options) {
   void* const shared = mmap(nullptr, sizeof(Progress), PROT_READ | PROT_WRITE,
@@ -123,7 +126,7 @@ Report RunCampaign(Level level, DeviceKind device, uint32_t programs,
   Report report;
   report.histogram = progress.histogram;
   if (!right) {
-    report.failure = Describe(
+    report.failure = Explain(
         ProgramOf(level, device, progress.seed, progress.limited), options);
   }
   return report;

@@ -40,4 +40,9 @@ std::string FailureOf(const Program& program, const RunOptions& options = {});
 // The same of a program as text, for tests.
 std::string FailureOf(const std::string& program);
 
+// What is wrong with a program, and the smallest one that fails like it: whose
+// failure also contains `what`.
+std::string Explain(const Program& failing, const RunOptions& options,
+                    const std::string& what = "");
+
 }  // namespace rekindle::programs

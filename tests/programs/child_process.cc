@@ -39,8 +39,8 @@ std::string ReadAll(int file) {
   }
   alarm(seconds);
   const bool right = work();
-  std::fflush(nullptr);
-  std::_Exit(right ? 0 : 1);
+  // In order, so that sanitizers and coverage have their say.
+  std::exit(right ? 0 : 1);
 }
 
 }  // namespace

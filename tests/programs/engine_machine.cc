@@ -142,7 +142,6 @@ class EngineMachine : public Machine {
     if (!engine_->last_shortfall().has_value()) return std::nullopt;
     return engine_->last_shortfall()->needed_budget;
   }
-  int most_retries() const override { return 1; }
   EngineStats engine_stats() const override { return engine_->stats(); }
   AllocatorStats allocator_stats() const override {
     return allocator_->stats();

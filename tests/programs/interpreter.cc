@@ -10,8 +10,9 @@
 
 #include "absl/strings/match.h"
 #include "absl/strings/str_cat.h"
-#include "tests/programs/behaviour.h"
+#include "tests/programs/budget_watch.h"
 #include "tests/programs/machine.h"
+#include "tests/programs/model.h"
 #include "tests/programs/program_device.h"
 
 namespace rekindle::programs {
@@ -19,31 +20,15 @@ namespace {
 
 using Verb = FaultInjectingDevice::Verb;
 
-// What a value should be: a stretch of a buffer that all its views share.
-struct Value {
-  std::shared_ptr<Words> buffer;
-  size_t offset = 0;
-  size_t words = 0;
-
-  uint32_t* data() const { return buffer->data() + offset; }
-  Words Copy() const { return {data(), data() + words}; }
-};
-
-Value NewValue(Words words) {
-  const size_t count = words.size();
-  return {std::make_shared<Words>(std::move(words)), 0, count};
-}
-
 class Interpreter {
  public:
   Interpreter(const Program& program, const RunOptions& options)
       : program_(program),
         options_(options),
         device_(program.device, program.seed),
-        budget_(program.budget > 0 ? program.budget : ProgramDevice::kCapacity),
-        allowed_(budget_),
-        most_allowed_(budget_),
-        machine_(MakeMachine(program, device_)) {}
+        watch_(program.budget > 0 ? program.budget : ProgramDevice::kCapacity),
+        machine_(MakeMachine(program, device_)),
+        model_(program, *machine_) {}
 
   Outcome Run() {
     Begin();
@@ -126,38 +111,41 @@ class Interpreter {
         if (IsInjected(status)) continue;
       }
       Check();
-      if (!absl::IsResourceExhausted(status) || !limited()) {
-        Fail(status.ToString());
-        return status;
-      }
-      ++outcome_.exhausted;
-      if (tries >= retries) {
-        Fail(absl::StrCat("does not fit into the budget that it named, ",
-                          budget_, ": ", status.ToString()));
-        return status;
-      }
-      const std::optional<size_t> named = machine_->NamedBudget(status);
-      if (!named.has_value() || (*named <= budget_ && !device_.failed())) {
-        Fail(absl::StrCat("names no budget above ", budget_, ": ",
-                          status.ToString()));
-        return status;
-      }
-      SetBudget(std::max(*named, budget_));
+      if (!RaiseBudget(status, tries < retries)) return status;
     }
   }
-  bool Done(const std::function<absl::Status()>& action) {
-    return Try(action, machine_->most_retries()).ok();
+  // The budget becomes what the error names. False if the error is wrong, or is
+  // one too many.
+  bool RaiseBudget(const absl::Status& status, bool may_fail) {
+    if (!absl::IsResourceExhausted(status) || !limited()) {
+      Fail(status.ToString());
+      return false;
+    }
+    ++outcome_.exhausted;
+    const size_t budget = watch_.budget();
+    const std::optional<size_t> named = machine_->NamedBudget(status);
+    if (!may_fail) {
+      Fail(absl::StrCat("does not fit into the budget that it named, ", budget,
+                        ": ", status.ToString()));
+    } else if (!named.has_value() || (*named <= budget && !device_.failed())) {
+      Fail(absl::StrCat("names no budget above ", budget, ": ",
+                        status.ToString()));
+    } else {
+      SetBudget(std::max(*named, budget));
+    }
+    return Right();
+  }
+  bool Done(const std::function<absl::Status()>& action, int retries = 1) {
+    return Try(action, retries).ok();
   }
 
   void SetBudget(size_t bytes) {
-    budget_ = bytes;
     absl::Status status = machine_->SetBudget(bytes);
     // What the device would not take back, it takes now.
     if (IsInjected(status)) status = machine_->SetBudget(bytes);
     if (!status.ok()) return Fail(status.ToString());
     const size_t created = device_.device().memory_info().created;
-    allowed_ = std::max(bytes, created);
-    most_allowed_ = std::max(most_allowed_, allowed_);
+    watch_.Set(bytes, created);
     const AllocatorStats stats = machine_->allocator_stats();
     if (created > std::max(bytes, stats.live_physical_bytes)) {
       Fail(absl::StrCat("gives back down to ", created, " of ", bytes));
@@ -170,19 +158,15 @@ class Interpreter {
     if (options_.check_invariants && (!faulty || device_.failed())) {
       machine_->CheckInvariants();
     }
-    const MemoryInfo memory = device_.device().memory_info();
-    if (memory.created > allowed_ || memory.peak_created > most_allowed_) {
-      Fail(absl::StrCat("the device gave ", memory.created, ", at most ",
-                        memory.peak_created, ", of ", allowed_));
-    }
-    allowed_ = std::max(budget_, std::min(allowed_, memory.created));
+    const std::string over = watch_.Check(device_.device().memory_info());
+    if (!over.empty()) Fail(over);
     const std::string wrong = device_.wrong();
     if (!wrong.empty()) Fail(wrong);
   }
 
   size_t ValueOf(const Operation& operation) const {
     return operation.operands.empty() ? 0
-                                      : operation.operands[0] % values_.size();
+                                      : operation.operands[0] % model_.size();
   }
   Stream StreamOf(const Operation& operation) const {
     return streams_[operation.stream % streams_.size()];
@@ -193,7 +177,6 @@ class Interpreter {
       case Action::kConstant:
         return Constant(operation);
       case Action::kCall:
-        if (values_.empty() && !operation.operands.empty()) return;
         return Call(operation);
       case Action::kEndGuard:
         if (!guards_.empty()) EndGuard();
@@ -201,7 +184,7 @@ class Interpreter {
       case Action::kStep:
         // Each value may need more than the one before.
         Try([this] { return machine_->Step(); },
-            static_cast<int>(values_.size() + 1))
+            static_cast<int>(model_.size() + 1))
             .IgnoreError();
         return;
       case Action::kBudget:
@@ -210,7 +193,7 @@ class Interpreter {
       case Action::kEndStream:
         return EndStream(operation);
       default:
-        if (!values_.empty()) DoWithValue(operation, ValueOf(operation));
+        if (!model_.empty()) DoWithValue(operation, ValueOf(operation));
     }
   }
 
@@ -220,7 +203,7 @@ class Interpreter {
         return View(operation, value);
       case Action::kSnapshot:
         machine_->Snapshot(value);
-        values_.push_back(NewValue(values_[value].Copy()));
+        model_.AddCopy(value);
         return;
       case Action::kRead:
         return Read(operation, value);
@@ -243,88 +226,49 @@ class Interpreter {
   void Constant(const Operation& operation) {
     if (operation.outputs.empty()) return;
     Words words = RandomWords(operation.salt, operation.outputs[0]);
-    if (Done([&] { return machine_->Constant(words, StreamOf(operation)); })) {
-      values_.push_back(NewValue(std::move(words)));
+    const Stream stream = StreamOf(operation);
+    if (Done([&] { return machine_->Constant(words, stream); })) {
+      model_.Add(std::move(words));
     }
-  }
-
-  MachineCall Resolve(const Operation& operation) const {
-    MachineCall call;
-    call.operation = &operation;
-    call.stream = StreamOf(operation);
-    Behaviour& behaviour = call.behaviour;
-    behaviour.salt = operation.salt;
-    behaviour.draws = operation.draws && program_.level == Level::kRuntime;
-    const size_t count = operation.operands.size();
-    for (size_t i = 0; i < count; ++i) {
-      const size_t value = operation.operands[i] % values_.size();
-      const bool again = std::any_of(
-          call.inputs.begin(), call.inputs.end(), [&](size_t other) {
-            return values_[other].buffer == values_[value].buffer ||
-                   machine_->Same(other, value);
-          });
-      const bool effect = operation.effect && i + 1 == count && !again;
-      const bool mutated =
-          !again && !effect && call.mutates.size() < operation.mutates;
-      if (effect) call.effects.push_back(static_cast<int>(i));
-      if (mutated) call.mutates.push_back(static_cast<int>(i));
-      call.inputs.push_back(value);
-      behaviour.input_words.push_back(values_[value].words);
-      behaviour.read.push_back(!effect);
-      behaviour.changed.push_back(effect || mutated);
-    }
-    behaviour.output_words.assign(operation.outputs.begin(),
-                                  operation.outputs.end());
-    return call;
   }
 
   void Call(const Operation& operation) {
-    const MachineCall call = Resolve(operation);
-    if (!Done([&] { return machine_->Call(call); })) return;
-    std::vector<uint32_t*> inputs;
-    for (size_t input : call.inputs) inputs.push_back(values_[input].data());
-    std::vector<uint32_t*> outputs;
-    for (uint32_t words : operation.outputs) {
-      values_.push_back(NewValue(Words(words)));
-      outputs.push_back(values_.back().data());
-    }
-    const PhiloxDraw draw{program_.seed, draws_};
-    call.behaviour.Apply(inputs, outputs, draw);
-    if (operation.draws) ++draws_;
+    if (model_.empty() && !operation.operands.empty()) return;
+    const MachineCall call = model_.Resolve(operation, StreamOf(operation));
+    if (Done([&] { return machine_->Call(call); })) model_.Apply(call);
   }
 
   void View(const Operation& operation, size_t value) {
-    const Value base = values_[value];
-    if (base.words == 0 || !machine_->has_views()) return;
-    const size_t begin = operation.salt % base.words;
-    const size_t end =
-        begin + 1 + (operation.salt >> 12) % (base.words - begin);
+    const size_t words = model_.words(value);
+    if (words == 0 || !machine_->has_views()) return;
+    const size_t begin = operation.salt % words;
+    const size_t end = begin + 1 + (operation.salt >> 12) % (words - begin);
     machine_->View(value, begin, end);
-    values_.push_back({base.buffer, base.offset + begin, end - begin});
+    model_.AddView(value, begin, end);
   }
 
   void Read(const Operation& operation, size_t value) {
-    Done([&] {
-      return machine_->Read(value, operation, values_[value].Copy(),
-                            StreamOf(operation), what_);
-    });
+    const Words words = model_.Read(value);
+    const Stream stream = StreamOf(operation);
+    Done(
+        [&] { return machine_->Read(value, operation, words, stream, what_); });
   }
 
   void Write(const Operation& operation, size_t value) {
-    const Words words = RandomWords(operation.salt, values_[value].words);
-    const absl::Status status =
-        Try([&] { return machine_->Write(value, words, StreamOf(operation)); },
-            machine_->most_retries(), absl::StatusCode::kFailedPrecondition);
-    if (!status.ok()) return;
-    std::copy(words.begin(), words.end(), values_[value].data());
+    const Words words = RandomWords(operation.salt, model_.words(value));
+    const Stream stream = StreamOf(operation);
+    if (Try([&] { return machine_->Write(value, words, stream); },
+            /*retries=*/1, absl::StatusCode::kFailedPrecondition)
+            .ok()) {
+      model_.Write(value, words);
+    }
   }
 
   void Guard(const Operation& operation, size_t value) {
     if (guards_.size() >= kMostGuards) return;
-    if (Done([&] {
-          return machine_->Guard(value, operation, StreamOf(operation));
-        })) {
-      guards_.push_back(values_[value].Copy());
+    const Stream stream = StreamOf(operation);
+    if (Done([&] { return machine_->Guard(value, operation, stream); })) {
+      guards_.push_back(model_.Read(value));
     }
   }
   void EndGuard() {
@@ -350,14 +294,13 @@ class Interpreter {
 
   void Release(size_t value) {
     machine_->Release(value);
-    values_[value] = values_.back();
-    values_.pop_back();
+    model_.Remove(value);
   }
 
   void Finish() {
     what_ = "the end";
     while (!guards_.empty()) EndGuard();
-    for (size_t i = 0; i < values_.size() && Right(); ++i) {
+    for (size_t i = 0; i < model_.size() && Right(); ++i) {
       what_ = absl::StrCat("the end, value ", i);
       Operation read;
       read.salt = read.stream = static_cast<uint32_t>(i);
@@ -367,7 +310,7 @@ class Interpreter {
     what_ = "the end";
     device_.RunAll();
     Check();
-    while (!values_.empty() && Right()) Release(values_.size() / 2);
+    while (!model_.empty() && Right()) Release(model_.size() / 2);
     device_.RunAll();
     Check();
     outcome_.stats = machine_->engine_stats();
@@ -412,15 +355,11 @@ class Interpreter {
   ProgramDevice device_;
   int64_t calls_before_ = 0;
   int64_t driver_calls_before_ = 0;
-  size_t budget_;
-  // What the device may have given now, and at most.
-  size_t allowed_;
-  size_t most_allowed_;
+  BudgetWatch watch_;
   std::unique_ptr<Machine> machine_;
+  Model model_;
   std::vector<Stream> streams_;
-  std::vector<Value> values_;
-  std::deque<Words> guards_;
-  uint64_t draws_ = 0;
+  std::deque<Words> guards_;  // what each should see
 };
 
 }  // namespace

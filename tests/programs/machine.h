@@ -68,8 +68,6 @@ class Machine {
   // The budget that the error names; nullopt if it names none.
   virtual std::optional<size_t> NamedBudget(
       const absl::Status& status) const = 0;
-  // How many times one call may be told of a budget that is not yet enough.
-  virtual int most_retries() const = 0;
   virtual EngineStats engine_stats() const = 0;
   virtual AllocatorStats allocator_stats() const = 0;
   virtual void CheckInvariants() const = 0;

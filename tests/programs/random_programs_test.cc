@@ -14,16 +14,13 @@ using Kind = std::tuple<Level, DeviceKind>;
 
 class RandomProgramsTest : public ::testing::TestWithParam<Kind> {};
 
-// Beside the many of the tests of engine and runtime.
-constexpr int kPrograms = REKINDLE_RANDOM_PROGRAMS / 20;
-
 TEST_P(RandomProgramsTest, HaveTheBitsOfTheModelUnderAnyBudget) {
   const auto [level, device] = GetParam();
-  const Report report = RunCampaign(level, device, kPrograms);
+  const Report report = RunCampaign(level, device, REKINDLE_RANDOM_PROGRAMS);
   ASSERT_EQ(report.failure, "") << report.failure;
   const Histogram& histogram = report.histogram;
   std::printf("%s\n", ToString(histogram).c_str());
-  EXPECT_EQ(histogram.programs, kPrograms);
+  EXPECT_EQ(histogram.programs, REKINDLE_RANDOM_PROGRAMS);
   EXPECT_GE(histogram.recomputed * 2, histogram.programs);
   EXPECT_GE(histogram.deep * 10, histogram.programs);
   EXPECT_GE(histogram.rescued * 5, histogram.programs);

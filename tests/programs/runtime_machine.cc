@@ -11,10 +11,6 @@
 namespace rekindle::programs {
 namespace {
 
-// A call that changes a variable and reads its snapshot asks for a copy first,
-// in a request of its own: its first error can name too little.
-constexpr int kRetriesOfACall = 5;
-
 Spec SpecOf(size_t words) { return I32({static_cast<int64_t>(words)}); }
 
 class RuntimeMachine : public Machine {
@@ -146,7 +142,6 @@ class RuntimeMachine : public Machine {
     if (!bytes.ok()) return std::nullopt;
     return *bytes;
   }
-  int most_retries() const override { return kRetriesOfACall; }
   EngineStats engine_stats() const override { return rt_->Stats().engine; }
   AllocatorStats allocator_stats() const override {
     return rt_->Stats().allocator;

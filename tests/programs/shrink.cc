@@ -8,6 +8,37 @@
 namespace rekindle::programs {
 namespace {
 
+// How many values there are after the operation; some fewer, if a view of
+// nothing was asked for.
+size_t ValuesAfter(const Operation& operation, Level level, size_t before) {
+  switch (operation.action) {
+    case Action::kConstant:
+    case Action::kCall:
+      return before + operation.outputs.size();
+    case Action::kView:
+      return level == Level::kRuntime && before > 0 ? before + 1 : before;
+    case Action::kSnapshot:
+      return before > 0 ? before + 1 : before;
+    case Action::kRelease:
+      return before > 0 ? before - 1 : before;
+    default:
+      return before;
+  }
+}
+
+// The same program with operands that are what they stand for, so that they
+// stand for the same if later values go.
+Program WithPlainOperands(Program program) {
+  size_t values = 0;
+  for (Operation& operation : program.operations) {
+    for (uint32_t& operand : operation.operands) {
+      if (values > 0) operand %= values;
+    }
+    values = ValuesAfter(operation, program.level, values);
+  }
+  return program;
+}
+
 class Shrinker {
  public:
   Shrinker(Program program, const std::function<bool(const Program&)>& fails,
@@ -17,6 +48,7 @@ class Shrinker {
   Program Run() {
     bool smaller = true;
     while (smaller && tries_ > 0) {
+      Take(WithPlainOperands(program_));
       smaller = LeaveOut();
       smaller = SimplifySettings() || smaller;
       for (size_t i = 0; i < program_.operations.size(); ++i) {
@@ -95,7 +127,20 @@ class Shrinker {
         o.outputs.erase(o.outputs.begin() + static_cast<ptrdiff_t>(j));
       });
     }
+    any |= SimplifyOperands(i);
     return SimplifySizes(i) || any;
+  }
+
+  bool SimplifyOperands(size_t i) {
+    bool any = false;
+    for (size_t j = 0; j < program_.operations[i].operands.size(); ++j) {
+      const uint32_t operand = program_.operations[i].operands[j];
+      if (operand == 0) continue;
+      any |= TryWith(i, [j](Operation& o) { o.operands[j] = 0; }) ||
+             TryWith(i, [j](Operation& o) { o.operands[j] /= 2; }) ||
+             TryWith(i, [j](Operation& o) { --o.operands[j]; });
+    }
+    return any;
   }
 
   // One word, or a whole chunk: what lies between explains nothing.

@@ -286,6 +286,14 @@ absl::Status CudaDevice::Wait(const CallScope& scope, Stream stream) {
                      "cuStreamSynchronize");
 }
 
+absl::Status CudaDevice::WaitForCopy(const CallScope& scope, Stream stream) {
+  const absl::Status status = Wait(scope, stream);
+  // The host memory is the caller's again, and the copy may still be queued. A
+  // device that fails twice has lost its context and copies nothing.
+  if (!status.ok()) scope.api().cuStreamSynchronize(ToDriver(stream));
+  return status;
+}
+
 absl::Status CudaDevice::Copy(DeviceAddress to, DeviceAddress from,
                               size_t bytes, Stream stream) {
   RK_RETURN_IF_ERROR(CheckWork(stream, to, bytes));
@@ -307,7 +315,7 @@ absl::Status CudaDevice::CopyFromHost(DeviceAddress to, const void* from,
   RK_RETURN_IF_ERROR(scope.Check(
       scope.api().cuMemcpyHtoDAsync(to, from, bytes, ToDriver(stream)),
       "cuMemcpyHtoDAsync"));
-  return Wait(scope, stream);
+  return WaitForCopy(scope, stream);
 }
 
 absl::Status CudaDevice::CopyToHost(void* to, DeviceAddress from, size_t bytes,
@@ -319,7 +327,7 @@ absl::Status CudaDevice::CopyToHost(void* to, DeviceAddress from, size_t bytes,
   RK_RETURN_IF_ERROR(scope.Check(
       scope.api().cuMemcpyDtoHAsync(to, from, bytes, ToDriver(stream)),
       "cuMemcpyDtoHAsync"));
-  return Wait(scope, stream);
+  return WaitForCopy(scope, stream);
 }
 
 absl::Status CudaDevice::Fill(DeviceAddress address, uint8_t value,

@@ -113,6 +113,8 @@ class CudaDevice : public Device {
                          size_t bytes) const;
   // Waits for the stream, and counts that.
   absl::Status Wait(const cuda::CallScope& scope, Stream stream);
+  // For a copy from or to host memory: also after an error it is not queued.
+  absl::Status WaitForCopy(const cuda::CallScope& scope, Stream stream);
 
   const cuda::GpuInfo gpu_;
   const std::unique_ptr<cuda::Session> session_;

@@ -229,6 +229,19 @@ TEST_F(CudaDeviceTest, CopiesWaitAndAreCounted) {
   EXPECT_EQ(got, std::vector<uint8_t>(kUnit, 1));
 }
 
+// Else it could reach memory that the caller has given back.
+TEST_F(CudaDeviceTest, ACopyWhoseWaitFailsIsNotLeftInTheQueue) {
+  const DeviceAddress address = Ready(1);
+  std::vector<char> host(kUnit);
+  driver_.Pin(host.data(), kUnit);
+  driver_.FailCall("cuStreamSynchronize", 1, Result::kUnknown);
+  EXPECT_FALSE(device_->CopyToHost(host.data(), address, kUnit, {}).ok());
+  EXPECT_EQ(driver_.pending(), 0);
+  driver_.FailCall("cuStreamSynchronize", 1, Result::kUnknown);
+  EXPECT_FALSE(device_->CopyFromHost(address, host.data(), kUnit, {}).ok());
+  EXPECT_EQ(driver_.pending(), 0);
+}
+
 TEST_F(CudaDeviceTest, OtherWorkDoesNotWait) {
   const DeviceAddress address = Ready(2);
   const Stream stream = device_->CreateStream().value();
