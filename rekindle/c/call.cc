@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <memory>
+#include <string>
 #include <utility>
 #include <vector>
 
@@ -68,9 +69,13 @@ rekindle::Kernel KernelOf(rk_kernel kernel, std::shared_ptr<void> user,
                           size_t inputs, size_t outputs) {
   return [=, user = std::move(user)](rekindle::KernelArgs& a) {
     const rk_kernel_args args{a, inputs, outputs};
-    rk_fail(RK_OK, nullptr);  // what the kernel says is its own
+    // What the kernel says is its own; what this thread heard before stays.
+    const std::string before = rk_last_error();
+    rk_fail(RK_OK, nullptr);
     const rk_status status = kernel(&args, user.get());
-    return rekindle::c::FromC(status, rk_last_error());
+    const absl::Status result = rekindle::c::FromC(status, rk_last_error());
+    rk_fail(RK_OK, before.c_str());
+    return result;
   };
 }
 

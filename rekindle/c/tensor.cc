@@ -44,6 +44,17 @@ rk_status Derive(const rk_tensor* tensor, rk_tensor** out, Body body) {
   });
 }
 
+// The same, to pin it.
+template <typename Body>
+rk_status Pin(const rk_tensor* tensor, rk_guard** out, Body body) {
+  return Making(out, [&]() -> absl::Status {
+    RK_RETURN_IF_ERROR(NotNull(tensor, "the tensor"));
+    RK_ASSIGN_OR_RETURN(rekindle::ReadGuard guard, body(tensor->tensor));
+    *out = new rk_guard{std::move(guard), {}};
+    return absl::OkStatus();
+  });
+}
+
 using TensorOr = absl::StatusOr<rekindle::Tensor>;
 
 }  // namespace
@@ -152,12 +163,8 @@ int rk_tensor_is_resident(const rk_tensor* tensor) {
 
 rk_status rk_tensor_read(const rk_tensor* tensor, rk_stream stream,
                          rk_guard** guard) {
-  return Making(guard, [&]() -> absl::Status {
-    RK_RETURN_IF_ERROR(NotNull(tensor, "the tensor"));
-    RK_ASSIGN_OR_RETURN(rekindle::ReadGuard made,
-                        tensor->tensor.Read({stream}, {}));
-    *guard = new rk_guard{std::move(made), {}};
-    return absl::OkStatus();
+  return Pin(tensor, guard, [stream](const rekindle::Tensor& t) {
+    return t.Read({stream}, {});
   });
 }
 
@@ -173,12 +180,8 @@ rk_status rk_tensor_write(rk_tensor* tensor, rk_stream stream,
 }
 
 rk_status rk_tensor_keep(const rk_tensor* tensor, rk_guard** guard) {
-  return Making(guard, [&]() -> absl::Status {
-    RK_RETURN_IF_ERROR(NotNull(tensor, "the tensor"));
-    RK_ASSIGN_OR_RETURN(rekindle::ReadGuard made, tensor->tensor.Keep({}));
-    *guard = new rk_guard{std::move(made), {}};
-    return absl::OkStatus();
-  });
+  return Pin(tensor, guard,
+             [](const rekindle::Tensor& t) { return t.Keep({}); });
 }
 
 void* rk_guard_address(const rk_guard* guard) {

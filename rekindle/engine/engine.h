@@ -110,7 +110,7 @@ class Engine {
 
   // The error that Run gives for what does not fit, with the numbers for a call
   // that also needs blocks of the sizes in `copies`: for those who must make
-  // such copies first, and could not. REQUIRES: Run knows the inputs.
+  // such copies first, and could not. REQUIRES: `spec` is valid.
   absl::Status Exhausted(const CallSpec& spec, absl::Span<const size_t> copies);
 
   void AddReference(StorageId storage);

@@ -10,22 +10,6 @@
 #include "rekindle/engine/validate.h"
 
 namespace rekindle {
-namespace {
-
-// Each storage once, in order of first appearance.
-StorageList Distinct(absl::Span<Storage* const> storages) {
-  StorageList distinct;
-  for (Storage* storage : storages) {
-    if (std::find(distinct.begin(), distinct.end(), storage) ==
-        distinct.end()) {
-      distinct.push_back(storage);
-    }
-  }
-  return distinct;
-}
-
-}  // namespace
-
 Engine::Impl::Impl(Device& device, Allocator& allocator,
                    std::unique_ptr<Policy> policy, const EngineOptions& options)
     : options_(options),
@@ -105,8 +89,10 @@ void Engine::Impl::Unpin(StorageId id, Stream stream) {
   }
   residency_.Unpin(storage);
   residency_.Settle();
+  const AllocatorStats stats = allocator_.stats();
+  if (stats.physical_bytes <= stats.budget) return;
   // A device that refuses twice: there is nobody to tell.
-  EvictDownTo(allocator_.stats().budget).IgnoreError();
+  EvictDownTo(stats.budget).IgnoreError();
 }
 
 void Engine::Impl::StreamEnded(Stream stream) {
@@ -206,6 +192,17 @@ absl::StatusOr<Engine::Writable> Engine::Impl::PinForWrite(StorageId id,
   return Writable{result.updated.front(), address};
 }
 
+StorageList Engine::Impl::Distinct(absl::Span<Storage* const> storages) {
+  StorageList distinct;
+  for (Storage* storage : storages) {
+    if (std::find(distinct.begin(), distinct.end(), storage) ==
+        distinct.end()) {
+      distinct.push_back(storage);
+    }
+  }
+  return distinct;
+}
+
 StorageList Engine::Impl::Inputs(const CallSpec& spec) const {
   StorageList inputs;
   for (StorageId id : spec.inputs) inputs.push_back(&Get(id));
@@ -215,13 +212,11 @@ StorageList Engine::Impl::Inputs(const CallSpec& spec) const {
 StorageList Engine::Impl::Dependents(const CallSpec& spec,
                                      absl::Span<Storage* const> inputs) {
   StorageList dependents;
-  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
-    for (int index : *indices) {
-      Storage& storage = *inputs[static_cast<size_t>(index)];
-      if (!storage.constant() || storage.uses.empty()) continue;
-      for (Storage* dependent : graph_.LiveDependents(storage)) {
-        dependents.push_back(dependent);
-      }
+  for (int index : ChangedInputs(spec)) {
+    Storage& storage = *inputs[static_cast<size_t>(index)];
+    if (!storage.constant() || storage.uses.empty()) continue;
+    for (Storage* dependent : graph_.LiveDependents(storage)) {
+      dependents.push_back(dependent);
     }
   }
   return Distinct(dependents);
@@ -249,13 +244,6 @@ absl::StatusOr<CallResult> Engine::Impl::Run(CallSpec& spec) {
   // less room, when it is tried again.
   CutLineage();
   return result;
-}
-
-absl::Status Engine::Impl::Exhausted(const CallSpec& spec,
-                                     absl::Span<const size_t> copies) {
-  Request request = RequestOf(spec, Inputs(spec));
-  request.outputs.insert(request.outputs.end(), copies.begin(), copies.end());
-  return TooSmall(request);
 }
 
 absl::StatusOr<bool> Engine::Impl::RunDetaching(
@@ -342,56 +330,6 @@ void Engine::Impl::Abandon(Call& call, absl::Span<const Update> updates) {
     graph_.Changed(*output.storage);
   }
   if (call.outputs.empty()) graph_.RemoveCall(call);
-}
-
-Engine::Impl::Request Engine::Impl::RequestOf(
-    const CallSpec& spec, absl::Span<Storage* const> inputs) const {
-  Request request{spec.label,
-                  Distinct(inputs),
-                  {spec.output_bytes.begin(), spec.output_bytes.end()},
-                  spec.workspace_bytes};
-  // What is updated may have to be copied.
-  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
-    for (int index : *indices) {
-      const Storage& storage = Get(spec.inputs[static_cast<size_t>(index)]);
-      const bool shared = storage.references > 1 || !storage.uses.empty();
-      const bool copied = storage.pins > 0 || (storage.constant() && shared);
-      if (copied) request.outputs.push_back(storage.bytes);
-    }
-  }
-  return request;
-}
-
-absl::Status Engine::Impl::TooSmall(const Request& request) {
-  residency_.EvictAll();
-  Shortfall shortfall;
-  shortfall.label = request.label;
-  size_t more = allocator_.WorstCaseBytes(request.workspace);
-  for (size_t bytes : request.outputs) {
-    shortfall.output_bytes += bytes;
-    more += allocator_.WorstCaseBytes(bytes);
-  }
-  size_t with_inputs = more;
-  for (const Storage* input : request.inputs) {
-    shortfall.input_bytes += input->bytes;
-    if (input->constant() || input->pins > 0) {
-      shortfall.held_input_bytes += input->bytes;
-    } else {
-      with_inputs += allocator_.WorstCaseBytes(input->bytes);
-    }
-  }
-  shortfall.workspace_bytes = request.workspace;
-  shortfall.budget = allocator_.stats().budget;
-  shortfall.effective_budget = allocator_.stats().effective_budget;
-  shortfall.constant_bytes = residency_.stats().constant_bytes;
-  shortfall.pinned_bytes = residency_.stats().pinned_bytes;
-  shortfall.pinned_by = pins_.OldestLabel();
-  const size_t need = rematerializer_.NeedBytes(request.inputs, more);
-  if (need > with_inputs) shortfall.recompute_bytes = need;
-  shortfall.held_bytes = residency_.held_bytes();
-  shortfall.needed_budget = shortfall.held_bytes + need;
-  shortfall_ = shortfall;
-  return absl::ResourceExhaustedError(ToString(shortfall));
 }
 
 std::vector<StorageInfo> Engine::Impl::Storages() const {

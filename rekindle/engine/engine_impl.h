@@ -50,6 +50,8 @@ class Engine::Impl {
   // Gives up what can be given up while more physical memory is in use. An
   // error: the device would not take all of it back.
   absl::Status EvictDownTo(size_t bytes);
+  // Each storage once, in order of first appearance.
+  static StorageList Distinct(absl::Span<Storage* const> storages);
   StorageList Inputs(const CallSpec& spec) const;
   // Referenced or pinned storages that would need the old value of a constant
   // that the call changes.
@@ -77,6 +79,7 @@ class Engine::Impl {
   // Makes a storage resident and a constant. False if it does not fit.
   absl::StatusOr<bool> MakeConstant(Storage& storage);
 
+  // engine_exhausted.cc
   // Records why `inputs` and then blocks of the sizes in `request` do not fit,
   // and returns the error.
   struct Request {
@@ -86,8 +89,8 @@ class Engine::Impl {
     size_t workspace = 0;
   };
   absl::Status TooSmall(const Request& request);
-  Request RequestOf(const CallSpec& spec,
-                    absl::Span<Storage* const> inputs) const;
+  static Request RequestOf(const CallSpec& spec,
+                           absl::Span<Storage* const> inputs);
 
   // Keeps EngineOptions::max_lineage_calls.
   void CutLineage();

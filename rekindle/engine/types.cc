@@ -21,4 +21,10 @@ const char* KindName(Kind kind) {
   return "unknown";
 }
 
+InputIndices ChangedInputs(const CallSpec& spec) {
+  InputIndices changed = spec.mutates;
+  changed.insert(changed.end(), spec.effects.begin(), spec.effects.end());
+  return changed;
+}
+
 }  // namespace rekindle

@@ -87,6 +87,9 @@ struct CallSpec {
   Executor execute;
 };
 
+// Indices of all inputs that the call updates: `mutates`, then `effects`.
+InputIndices ChangedInputs(const CallSpec& spec);
+
 struct EngineStats {
   // Bytes of storages now on the device, by kind, and of those that cannot be
   // given up: constants (by kind) and pinned ones.

@@ -18,19 +18,17 @@ absl::Status Validate(const CallSpec& spec, const LineageGraph& graph) {
     if (graph.Find(id) == nullptr) return error("unknown input", id.value());
   }
   absl::InlinedVector<StorageId, 4> changed;
-  for (const InputIndices* indices : {&spec.mutates, &spec.effects}) {
-    for (int index : *indices) {
-      if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
-        return error("mutates or has an effect on input", index);
-      }
-      const StorageId id = spec.inputs[static_cast<size_t>(index)];
-      if (std::find(changed.begin(), changed.end(), id) != changed.end()) {
-        return error("changes the same storage twice, as input", index);
-      }
-      changed.push_back(id);
-      if (graph.Find(id)->references == 0)
-        return error("no reference to input", index);
+  for (int index : ChangedInputs(spec)) {
+    if (index < 0 || static_cast<size_t>(index) >= spec.inputs.size()) {
+      return error("mutates or has an effect on input", index);
     }
+    const StorageId id = spec.inputs[static_cast<size_t>(index)];
+    if (std::find(changed.begin(), changed.end(), id) != changed.end()) {
+      return error("changes the same storage twice, as input", index);
+    }
+    changed.push_back(id);
+    if (graph.Find(id)->references == 0)
+      return error("no reference to input", index);
   }
   for (int index : spec.effects) {
     const StorageId id = spec.inputs[static_cast<size_t>(index)];

@@ -111,9 +111,8 @@ absl::StatusOr<StorageIds> Core::RunCall(const CallOptions& options,
 
   if (options.random != nullptr) options.random->Next();
   auto updated = result->updated.begin();
-  for (const InputIndices* changed :
-       {&call->spec.mutates, &call->spec.effects}) {
-    for (int i : *changed) call->inputs[i]->storage = *updated++;
+  for (int i : ChangedInputs(call->spec)) {
+    call->inputs[i]->storage = *updated++;
   }
   return std::move(result->outputs);
 }
@@ -200,12 +199,10 @@ absl::StatusOr<CallResult> Core::Attempt(PreparedCall& call) {
 // To the engine one storage has one value. Where an updated variable shares
 // its storage with another input (its Snapshot), it first gets a copy.
 absl::Status Core::SeparateUpdated(const PreparedCall& call) {
-  for (const InputIndices* updated : {&call.spec.mutates, &call.spec.effects}) {
-    for (int index : *updated) {
-      if (!call.SharesStorage(index)) continue;
-      RK_RETURN_IF_ERROR(CopyAway(*call.inputs[static_cast<size_t>(index)],
-                                  call.spec.label, call.spec.stream));
-    }
+  for (int index : ChangedInputs(call.spec)) {
+    if (!call.SharesStorage(index)) continue;
+    RK_RETURN_IF_ERROR(CopyAway(*call.inputs[static_cast<size_t>(index)],
+                                call.spec.label, call.spec.stream));
   }
   return absl::OkStatus();
 }
@@ -214,13 +211,11 @@ absl::Status Core::SeparateUpdated(const PreparedCall& call) {
 // share.
 std::vector<size_t> Core::CopiesLeft(const PreparedCall& call) const {
   std::vector<size_t> copies;
-  for (const InputIndices* updated : {&call.spec.mutates, &call.spec.effects}) {
-    for (int index : *updated) {
-      const Variable& variable = *call.inputs[static_cast<size_t>(index)];
-      if (call.SharesStorage(index) &&
-          !engine_->engine().IsConstant(variable.storage)) {
-        copies.push_back(variable.bytes);
-      }
+  for (int index : ChangedInputs(call.spec)) {
+    const Variable& variable = *call.inputs[static_cast<size_t>(index)];
+    if (call.SharesStorage(index) &&
+        !engine_->engine().IsConstant(variable.storage)) {
+      copies.push_back(variable.bytes);
     }
   }
   return copies;

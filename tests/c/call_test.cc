@@ -111,6 +111,13 @@ TEST_F(CCallTest, ErrorOfAKernelComesBackWithItsWords) {
   EXPECT_EQ(rk_begin_step(rt_), RK_OK);
 }
 
+TEST_F(CCallTest, WordsStayUntilTheNextFailure) {
+  rk_tensor* none = nullptr;
+  EXPECT_EQ(rk_tensor_copy(nullptr, &none), RK_INVALID_ARGUMENT);
+  Next(Full(1));
+  EXPECT_THAT(rk_last_error(), HasSubstr("the tensor is NULL"));
+}
+
 TEST_F(CCallTest, StatusThatIsNoneIsAnErrorToo) {
   const auto odd = [](const rk_kernel_args*, void*) {
     return static_cast<rk_status>(77);

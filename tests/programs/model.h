@@ -32,7 +32,7 @@ class Model {
   void Write(size_t value, const Words& words);
   void Remove(size_t value);
 
-  // The call that an operation stands for now, and what it does.
+  // The call that an operation means with these values, and what it does.
   // REQUIRES: there are values, or it has no operands.
   MachineCall Resolve(const Operation& operation, Stream stream) const;
   void Apply(const MachineCall& call);

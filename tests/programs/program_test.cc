@@ -8,12 +8,18 @@
 namespace rekindle::programs {
 namespace {
 
+// Of a kind that the seed decides, too.
+Program AnyProgram(uint32_t seed) {
+  Program program =
+      MakeProgram(seed, seed % 2 == 0 ? Level::kEngine : Level::kRuntime,
+                  seed % 3 == 0 ? DeviceKind::kQueued : DeviceKind::kHost);
+  program.budget = RandomBudget(seed);
+  return program;
+}
+
 TEST(ProgramTest, TextIsReadBackAsTheSameProgram) {
   for (uint32_t seed = 1; seed <= 20; ++seed) {
-    Program program =
-        MakeProgram(seed, seed % 2 == 0 ? Level::kEngine : Level::kRuntime,
-                    seed % 3 == 0 ? DeviceKind::kQueued : DeviceKind::kHost);
-    program.budget = RandomBudget(seed);
+    const Program program = AnyProgram(seed);
     EXPECT_EQ(Parse(ToString(program)).value(), program) << ToString(program);
   }
 }
@@ -44,10 +50,7 @@ TEST(ProgramTest, SameSeedMakesTheSameProgram) {
 // Else a shrunk program could be no program.
 TEST(ProgramTest, AnyPartOfAProgramIsAProgram) {
   for (uint32_t seed = 1; seed <= 60; ++seed) {
-    Program program =
-        MakeProgram(seed, seed % 2 == 0 ? Level::kEngine : Level::kRuntime,
-                    seed % 3 == 0 ? DeviceKind::kQueued : DeviceKind::kHost);
-    program.budget = RandomBudget(seed);
+    Program program = AnyProgram(seed);
     for (size_t i = program.operations.size(); i-- > 0;) {
       if ((seed + i) % (2 + seed % 3) != 0) continue;
       program.operations.erase(program.operations.begin() +
